@@ -3,28 +3,21 @@
 //!
 //! `probes [--short] [--verbose] [SERIES…]`: in short one board on one kernel.
 
+mod boot;
 mod drivers;
 mod faults;
 mod tree;
 
 use crate::missed::MISSED;
 use anyhow::{Context, Result, ensure};
-use dormouse_lab::graft::Grafted;
+use boot::boot;
 use dormouse_lab::kernels::{self, Kernel};
-use dormouse_lab::probes;
-use dormouse_lab::qemu::{Accel, Arch, Machine};
-use dormouse_power::fw_devlink::Wish;
-use dormouse_power::fw_devlink::compare::{Comparison, Count, Observed, compare};
-use dormouse_power::fw_devlink::early::Early;
-use dormouse_power::fw_devlink::version::{Mode, Rules};
-use dormouse_read::dtb::blob::GRAFT;
-use dormouse_read::dtb::fdt;
-use drivers::{Registered, boot_in_order};
-use std::collections::BTreeMap;
+use dormouse_lab::qemu::Arch;
+use dormouse_power::fw_devlink::compare::{Comparison, Count};
+use dormouse_power::fw_devlink::version::Mode;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 use tree::{Order, Set};
 
 /// Trees of Debian's image package.
@@ -36,7 +29,6 @@ const BOARDS: [&str; 4] = [
 ];
 const MODES: [Mode; 2] = [Mode::Rpm, Mode::Off];
 const ORDERS: [Order; 3] = [Order::Tree, Order::Reverse, Order::Seed(20)];
-const LIMIT: Duration = Duration::from_secs(1_200);
 
 /// Prints the tables; [`MISSED`] if a kernel does something else.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
@@ -89,12 +81,6 @@ struct Tally {
     links: Count,
 }
 
-fn machine(kernel: &Kernel, words: &str) -> Machine {
-    let mut machine = Machine::new(Arch::Arm64, Accel::Icount, 2, &kernel.release);
-    machine.words = words.into();
-    machine
-}
-
 /// The blob of a board: of 6.12's package, so that each kernel gets the same.
 fn board(name: &str) -> Result<Vec<u8>> {
     let kernel = kernels::get(Arch::Arm64, "6.12")?;
@@ -109,72 +95,6 @@ fn find(dir: &Path, name: &str) -> Option<PathBuf> {
     let mut dirs: Vec<PathBuf> = entries.filter(|p| p.is_dir() && !p.is_symlink()).collect();
     dirs.sort();
     dirs.iter().find_map(|d| Some(d.join(name)).filter(|p| p.exists()).or_else(|| find(d, name)))
-}
-
-/// One boot, predicted and made.
-struct Boot {
-    blob: Vec<u8>,
-    grafted: Grafted,
-    compared: Comparison,
-    /// Attempts with the worker last, and with the worker first.
-    predicted: [Vec<(String, i32)>; 2],
-}
-
-impl Boot {
-    /// Devices; those that have other numbers of attempts than both ends and all
-    /// between; of them, those of which both ends say the same.
-    fn devices(&self) -> [usize; 3] {
-        let counts = |list: &[(String, i32)]| {
-            let mut all: BTreeMap<String, usize> = BTreeMap::new();
-            list.iter().for_each(|(name, _)| *all.entry(name.clone()).or_default() += 1);
-            all
-        };
-        let kernel = counts(&self.grafted.attempts);
-        let [a, b] = [0, 1].map(|n| counts(&self.predicted[n]));
-        let (mut outside, mut agreed, mut all) = (0, 0, 0);
-        // From 6.17 on a power domain is itself a device (bus genpd_provider).
-        for (name, n) in kernel.iter().filter(|(name, _)| !name.starts_with("dormouse-")) {
-            all += 1;
-            let [a, b] = [&a, &b].map(|c| c.get(name).copied().unwrap_or(0));
-            let other = !(a.min(b)..=a.max(b)).contains(n);
-            outside += usize::from(other);
-            agreed += usize::from(other && a == b);
-        }
-        [all, outside, agreed]
-    }
-}
-
-/// Makes and predicts it; `over` says that the time for drivers ends before the guest does.
-fn boot(
-    kernel: &Kernel,
-    board: &[u8],
-    mode: Mode,
-    set: &Set,
-    words: &str,
-    seconds: u64,
-    over: bool,
-) -> Result<Boot> {
-    let rules = Rules::of(&kernel.release).context("a kernel without a number")?;
-    let machine = machine(kernel, format!("fw_devlink={} {words}", mode.name()).trim_end());
-    let blob = tree::tree(&machine, board, rules, set)?;
-    let grafted = probes::run(kernel, &machine, blob.clone(), seconds, LIMIT)?;
-    let tree = fdt::tree(&blob).context("cannot read the grafted tree")?;
-    let wish = Wish { rules, mode, strict: false, early: Early::usual(rules), timed_out: over };
-    let drivers = Registered::of(&tree);
-    let [last, first] = [false, true].map(|eager| boot_in_order(&tree, &wish, &drivers, eager));
-    let below = tree.find(GRAFT).context("the tree has no graft")?;
-    let observed = Observed {
-        links: grafted.links.clone(),
-        devices: grafted.devices.clone(),
-        cycles: grafted.cycles.clone(),
-        attempts: grafted.attempts.clone(),
-    };
-    let compared = compare(&last, &first, below, &observed);
-    let predicted = [&last, &first].map(|b| {
-        let name = |d: usize| b.machine.devices[d].name.clone();
-        b.attempts.iter().map(|a| (name(a.device), a.outcome.code())).collect()
-    });
-    Ok(Boot { blob, grafted, compared, predicted })
 }
 
 /// Boards, modes and orders on one kernel.

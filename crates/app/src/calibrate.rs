@@ -1,7 +1,7 @@
 //! The costs of the kernel's machinery from recordings.
 
-use crate::failure::{NotMet, Usage, nothing_in, nothing_of};
-use crate::machine;
+use crate::failure::{NotMet, Usage};
+use crate::nothing::{nothing_in, nothing_of};
 use anyhow::{Context, Result, anyhow};
 use dormouse_board::Board;
 use dormouse_read::Given;
@@ -25,7 +25,7 @@ pub struct Ask {
 /// # Errors
 /// If an input cannot be read or holds no cycle, or [`Usage`].
 pub fn calibrate(given: &Given, ask: &Ask) -> Result<Calibration> {
-    let from = machine::profile(&ask.from)?;
+    let from = crate::settings::profile(&ask.from)?;
     let mut captures = Vec::new();
     for input in given.paths() {
         let read = given.only(std::slice::from_ref(input)).sleep()?;

@@ -2,9 +2,10 @@
 //! after it, of recordings.
 
 use crate::doctor::{looked, measured_of};
-use crate::failure::{Nothing, nothing_in};
+use crate::failure::Nothing;
+use crate::nothing::nothing_in;
 use anyhow::Result;
-use dormouse_doctor::timer::in_s2idle;
+use dormouse_doctor::stands::in_s2idle;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
 use dormouse_words::clocks::{Ahead, Past};

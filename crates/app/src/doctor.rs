@@ -1,7 +1,9 @@
 //! What is wrong with the sleep of a machine, by what its kernel said.
 
 use crate::confirm::confirm;
-use crate::failure::{Nothing, is_binary, what_is_there};
+use crate::failure::Nothing;
+use crate::nothing::{is_binary, what_is_there};
+use crate::subject::elsewhere;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::Losses;
@@ -74,13 +76,7 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
         let what = what_is_there(given, missing);
-        if crate::domains::speaks(given) {
-            why += "
-  it speaks of power domains or probing: dormouse show --only domains (before: domains show)";
-        } else if crate::storage::speaks(given) {
-            why += "
-  it speaks of storage: dormouse show --only storage (before: storage show)";
-        }
+        why += elsewhere(given).unwrap_or_default();
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());
     }

@@ -1,6 +1,7 @@
 //! What keeps domains on and devices from probing, by what a kernel says.
 
-use crate::failure::{Nothing, Usage, what_is_there};
+use crate::failure::{Nothing, Usage};
+use crate::nothing::what_is_there;
 use anyhow::Result;
 use dormouse_power::cost;
 use dormouse_power::judge;
@@ -54,10 +55,4 @@ pub fn watts(words: &[String], all: &[(Text<Case>, Report)]) -> Result<Vec<(Stri
         Ok((name.to_owned(), ratio.of(1_000_000).unsigned_abs()))
     };
     Ok(words.iter().map(one).collect::<Result<_, Usage>>()?)
-}
-
-/// Whether an input holds what `show --only domains` reads: another verb that found
-/// nothing can say so.
-pub fn speaks(given: &Given) -> bool {
-    given.power().is_ok_and(|all| all.iter().any(|t| t.case.speaks()))
 }

@@ -1,8 +1,9 @@
 //! How good is the model on the machine of a recording?
 
-use crate::failure::{Usage, nothing_of};
+use crate::failure::Usage;
 use crate::kernels::Now;
 use crate::machine::recordings;
+use crate::nothing::nothing_of;
 use crate::predict::settings;
 use anyhow::Result;
 use dormouse_base::trip::Trip;

@@ -1,7 +1,7 @@
 //! Inputs read and explained.
 
 use crate::doctor;
-use crate::failure::nothing_in;
+use crate::nothing::nothing_in;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_doctor::finding::Finding;

@@ -43,11 +43,17 @@ pub mod machine;
 #[cfg(feature = "host")]
 pub mod modes;
 #[cfg(feature = "host")]
+pub mod nothing;
+#[cfg(feature = "host")]
 pub mod plan;
 #[cfg(feature = "host")]
 pub mod replay;
 #[cfg(feature = "host")]
+pub mod settings;
+#[cfg(feature = "host")]
 pub mod storage;
+#[cfg(feature = "host")]
+pub mod subject;
 #[cfg(feature = "host")]
 pub mod tune;
 #[cfg(feature = "host")]

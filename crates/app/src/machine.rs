@@ -1,11 +1,12 @@
 //! The machine that a verb is asked about: a board file, or what is recorded of
 //! a machine; with the kernel it runs and what that kernel's machinery costs.
 
-use crate::failure::{NotReproduced, Nothing, Usage, nothing_in, nothing_of};
-use crate::kernels::Now;
-use crate::predict;
+use crate::failure::{NotReproduced, Nothing, Usage};
+use crate::kernels::{Now, scheduler};
+use crate::nothing::{nothing_in, nothing_of};
+use crate::subject::board_text;
 use crate::verify::{How, Lab};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Mode, Outcome};
 use dormouse_base::device::DeviceId;
@@ -19,16 +20,14 @@ use dormouse_read::Given;
 use dormouse_sleep::analyse::rows::Rows;
 use dormouse_sleep::analyse::spread::Spread;
 use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown, generation};
+use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
-use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use dormouse_words::fidelity::reasons;
 use dormouse_words::text::safe;
 use dormouse_words::wording::doubt::{doubt as doubts, open as open_half};
 use dormouse_words::wording::number::names;
 use dormouse_words::wording::trust::{emulated, guest};
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The machine that an input shows.
@@ -91,7 +90,7 @@ pub fn load(given: &Given, asked: Option<&str>) -> Result<Loaded> {
 /// # Errors
 /// As [`load`].
 pub fn load_trips(given: &Given, asked: Option<&str>) -> Result<Vec<Loaded>> {
-    let asked = asked.map(scheduler).transpose()?;
+    let asked = asked.map(|a| scheduler(a).map_err(Usage)).transpose()?;
     let [input] = given.paths() else { bail!("give one recording or board file") };
     let path = input.display();
     if !input.is_dir() {
@@ -165,21 +164,6 @@ pub fn recordings(given: &Given) -> Result<Vec<Arc<Capture>>> {
     Ok(captures)
 }
 
-/// The text of a board file, which begins with `board N`.
-pub fn board_text(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
-    first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
-}
-
-/// Whether a file can be read and is a board file.
-pub fn is_board_file(given: &Given, path: &Path) -> bool {
-    let opened = (!path.is_dir()).then(|| given.raw(path).ok()).flatten();
-    opened.is_some_and(|b| {
-        board_text(String::from_utf8_lossy(&b[..b.len().min(4096)]).as_bytes()).is_some()
-    })
-}
-
 /// That the machine sleeps at all: what comes after a failed suspend is short,
 /// and nothing that anybody wants to be shorter.
 ///
@@ -196,36 +180,6 @@ pub fn sleeps(board: &Board, by: Scheduler, settings: &Settings) -> Result<()> {
          board to see what would come after"
     ))
     .into())
-}
-
-/// A built-in profile or one in a file.
-///
-/// # Errors
-/// If the file cannot be read or is no profile.
-pub fn profile(name: &str) -> Result<Profile> {
-    if let Some(p) = Profile::find(name) {
-        return Ok(p);
-    }
-    let text = fs::read_to_string(name).with_context(|| {
-        format!("cannot read the profile {name} (built in are x86, phone and zero)")
-    })?;
-    profiles::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
-}
-
-/// How to simulate: see [`predict::settings`].
-///
-/// # Errors
-/// As [`profile`].
-pub fn settings(profile_name: &str, cpus: Option<u32>) -> Result<Settings> {
-    Ok(predict::settings(profile(profile_name)?, cpus))
-}
-
-/// The scheduling rules of a kernel release or of a policy by name.
-///
-/// # Errors
-/// [`Usage`], if there is no such kernel or policy.
-pub fn scheduler(text: &str) -> Result<Scheduler> {
-    Ok(crate::kernels::scheduler(text).map_err(Usage)?)
 }
 
 /// The rules of the kernel the machine runs now: see [`Now::of`].
@@ -340,7 +294,7 @@ pub fn open(
     let lab = verify.map(|how| Lab::open(how, kernel, &loaded.release)).transpose()?;
     let now = kernel_now(lab.as_ref().map(Lab::release).or(kernel), &loaded.release)?;
     let now = now.or(loaded.shown);
-    let mut settings = settings(profile_name, None)?;
+    let mut settings = crate::settings::settings(profile_name, None)?;
     let fidelity = loaded.fidelity(&settings);
     reproduced(&fidelity, &loaded.derived.board, force)?;
     let mut assumptions = loaded.derived.assumptions;

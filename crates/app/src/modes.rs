@@ -1,7 +1,7 @@
 //! Which modes of sleep a machine has, what they really were, and which one pays.
 
 use crate::doctor::{Looked, is_about_modes, looked, measured_of};
-use crate::failure::nothing_in;
+use crate::nothing::nothing_in;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Mode;

@@ -2,7 +2,8 @@
 
 use crate::compare::{self, Side};
 use crate::failure::Usage;
-use crate::machine;
+use crate::kernels::scheduler;
+use crate::settings::settings;
 use anyhow::{Context, Result, anyhow};
 use dormouse_board::Board;
 use dormouse_lab::capture::{Wish, capture};
@@ -154,8 +155,10 @@ impl Lab {
             Livepatch::Conserve => "conserve=1".into(),
         });
         let by = match self.livepatch {
-            Some(l) => machine::scheduler(&format!("{}:{}", self.kernel.release, l.word()))?,
-            None => machine::scheduler(&self.kernel.release)?,
+            Some(l) => {
+                scheduler(&format!("{}:{}", self.kernel.release, l.word())).map_err(Usage)?
+            }
+            None => scheduler(&self.kernel.release).map_err(Usage)?,
         };
         let predicted =
             [self.predict(before, by, profile, cpus)?, self.predict(after, by, profile, cpus)?];
@@ -185,7 +188,7 @@ impl Lab {
         profile: &str,
         cpus: u32,
     ) -> Result<Vec<Outlook>> {
-        let mut settings = machine::settings(profile, None)?;
+        let mut settings = settings(profile, None)?;
         if settings.profile.cpus.is_none() {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }

@@ -2,7 +2,7 @@
 //! the hardware, time in idle states that only s2idle enters, and the two clocks of
 //! which one stands while every CPU sleeps.
 
-use crate::Case;
+use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::rules::mode;
 use dormouse_base::time::Ns;
@@ -175,7 +175,7 @@ pub fn judge(all: &[Measured]) -> Vec<Finding> {
         out.push(match like {
             Depth::Hardware | Depth::CpusOnly | Depth::NotKnown => f,
             Depth::NotEvenCpus => f.look("See which CPU has no idle state for s2idle: dormouse check on that machine; a state that somebody switched off (disable) counts as none."),
-            Depth::NameOnly | Depth::Partial(_) => f.look(crate::rules::mode::CONSTRAINTS),
+            Depth::NameOnly | Depth::Partial(_) => f.look(crate::rules::platform::CONSTRAINTS),
         });
     }
     out

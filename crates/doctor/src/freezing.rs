@@ -7,8 +7,8 @@
 //! time of freezing is what a task took to get there, and what is left of the sleep
 //! that it got there in, which is the kernel's own.
 
+use crate::evidence::{cycles, seen};
 use crate::finding::{Area, Confidence, Finding, Level, Task as Named};
-use crate::recorded::{cycles, seen};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::phase::Phase;

@@ -1,7 +1,7 @@
 //! Callbacks in the wrong phase and syncs that were given up, as a recording shows them.
 
+use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
-use crate::recorded::{cycles, device, seen};
 use crate::rules::phase::{BUS_GONE, supplier_off};
 use crate::value::Value;
 use dormouse_base::capture::Capture;
@@ -58,7 +58,7 @@ pub fn files_frozen(capture: &Capture, knobs: &[Value]) -> Option<Finding> {
     let ((from, worst), at) = gaps.max_by_key(|g| g.0.1).filter(|g| g.0.1 >= FROZEN)?;
     let text = format!("{} us between sync_filesystems and freeze_processes", worst.0 / 1_000);
     let mut evidence = Vec::from([seen(capture, at, from, &text)]);
-    evidence.push(crate::rules::value(knob));
+    evidence.push(crate::evidence::value(knob));
     Some(frozen(worst, evidence))
 }
 

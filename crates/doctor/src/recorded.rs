@@ -1,14 +1,16 @@
 //! What a recording shows by its phases and callbacks: a trace or a capture, which has
 //! no messages to read.
 
+use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy, Unchecked};
+use crate::report::{Report, Sleep, sorted};
 use crate::rules::{abort, freezer, mode, sync};
-use crate::{Report, Sleep, median, sorted};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
+use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 
 /// A sync this long, or this share of going to sleep and not nothing, is a finding.
@@ -65,26 +67,6 @@ pub fn judge(capture: &Capture) -> Report {
         recorded: true,
         ..Report::default()
     }
-}
-
-pub(crate) fn device(capture: &Capture, d: DeviceId) -> Device {
-    let known = capture.graph.get(d);
-    let text = |sym| capture.names.get(sym).to_string();
-    Device { name: text(known.name), driver: text(known.driver) }
-}
-
-/// What was seen in cycle `at`, as evidence.
-pub(crate) fn seen(capture: &Capture, at: usize, time: Ns, text: &str) -> Evidence {
-    let text = match capture.cycles.len() {
-        1 => text.into(),
-        _ => format!("cycle {}: {text}", at + 1),
-    };
-    Evidence { line: 0, time: Some(time), text, doubtful: false }
-}
-
-/// Cycles with their places.
-pub(crate) fn cycles(capture: &Capture) -> impl Iterator<Item = (usize, &Cycle)> {
-    capture.cycles.iter().enumerate()
 }
 
 /// A device ended attempts: of several the one that did most often.
@@ -173,7 +155,8 @@ fn spent(capture: &Capture, list: &[(Ns, usize)], what: &str) -> Vec<Evidence> {
 fn sync(capture: &Capture, out: &mut Vec<Finding>) {
     let list = spans(capture, &[Phase::Sync]);
     let Some(&(worst, _)) = list.first() else { return };
-    let typical = median(&list);
+    let mut times: Vec<Ns> = list.iter().map(|l| l.0).collect();
+    let typical = middle(&mut times, Ns::mean).unwrap_or_default();
     let share = |&(t, at): &(Ns, usize)| {
         capture.cycles[at].suspend_time().is_some_and(|all| t.0 >= all.0 / 100 * SYNC.1)
     };

@@ -4,8 +4,8 @@
 //! A device that is suspended at run time can be left so (direct-complete). Many are
 //! woken instead, only to be suspended again by other means.
 
+use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy};
-use crate::recorded::{cycles, device, seen};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle};
 use dormouse_base::device::DeviceId;

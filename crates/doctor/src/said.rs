@@ -1,7 +1,7 @@
 //! What messages say by their formats alone: errors that no rule knows, and which kernels
 //! print them.
 
-use crate::Case;
+use crate::case::Case;
 use crate::formats::{Formats, Meaning, all};
 use crate::message::{Message, Trust};
 

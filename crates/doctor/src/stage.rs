@@ -132,7 +132,7 @@ impl<'a> Stages<'a> {
         let mut marks = Vec::new();
         let mut last = None;
         for (at, m) in messages.iter().enumerate().filter(|(_, m)| m.trust.is_of_a_kernel()) {
-            if crate::is_another(last, m) {
+            if crate::logs::is_another(last, m) {
                 marks.push((at, None, false));
             }
             last = m.time.or(last);
@@ -191,7 +191,7 @@ const NEAR: usize = 64;
 /// What passed between two messages, by their clock or by whole seconds.
 pub(crate) fn passed(from: &Message, to: &Message) -> Option<Ns> {
     match (from.time, to.time) {
-        (Some(a), Some(b)) if !crate::is_another(Some(a.max(b)), to) => Some(Ns(b.0 - a.0)),
+        (Some(a), Some(b)) if !crate::logs::is_another(Some(a.max(b)), to) => Some(Ns(b.0 - a.0)),
         (Some(_), Some(_)) => None,
         _ => Some(Ns(to.second?.checked_sub(from.second?)?.checked_mul(1_000_000_000)?)),
     }

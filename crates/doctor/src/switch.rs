@@ -4,15 +4,15 @@
 //! its time belongs to no driver, and where devices run at the same time it is chance
 //! which of them pays.
 
+use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
-use crate::median;
-use crate::recorded::{cycles, device, seen};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Switch};
 use dormouse_base::device::DeviceId;
 use dormouse_base::names::Sym;
 use dormouse_base::phase::Phase;
 use dormouse_base::say;
+use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 use std::collections::BTreeSet;
 
@@ -140,13 +140,12 @@ fn inferred(calls: &[&Callback]) -> Vec<Cause> {
     let mut out = Vec::new();
     for phase in [Phase::Noirq, Phase::ResumeNoirq] {
         let of: Vec<&&Callback> = calls.iter().filter(|c| c.phase == phase).collect();
-        let mut times: Vec<(Ns, ())> = of.iter().map(|c| (c.duration(), ())).collect();
-        times.sort_by_key(|t| std::cmp::Reverse(t.0));
+        let mut times: Vec<Ns> = of.iter().map(|c| c.duration()).collect();
         // Of fewer there is no usual time.
         if of.len() < 3 {
             continue;
         }
-        let usual = median(&times);
+        let usual = middle(&mut times, Ns::mean).unwrap_or_default();
         out.extend(of.iter().filter_map(|c| {
             let time = c.duration() - usual;
             let stands_out = time >= LEAST && time.0 > 2 * usual.0;

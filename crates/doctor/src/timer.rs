@@ -1,10 +1,5 @@
-//! Timers of tasks, as `/proc/PID/fdinfo` shows them (fs/timerfd.c:timerfd_show, 6.12),
-//! and what becomes of each clock in a sleep (kernel/time/tick-common.c:tick_freeze,
-//! kernel/time/timekeeping.c, 6.12).
+//! Timers of tasks, as `/proc/PID/fdinfo` shows them (fs/timerfd.c:timerfd_show, 6.12).
 
-use crate::Case;
-use crate::now::Shallow;
-use crate::rules::ready;
 use dormouse_base::time::Ns;
 
 /// An alarm due this soon makes an attempt to sleep fail
@@ -67,24 +62,4 @@ pub struct Timer {
     pub clock: Clock,
     /// Due in this time.
     pub due: Ns,
-}
-
-/// Whether time will stop in s2idle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stands {
-    /// Every CPU has an idle state for it.
-    Yes,
-    /// These CPUs of so many have none, and why.
-    No(Vec<u32>, usize, Shallow),
-    /// No file tells.
-    NotKnown,
-}
-
-/// What will become of `CLOCK_MONOTONIC` in s2idle, by the files of the machine.
-pub fn in_s2idle(case: &Case) -> Stands {
-    match ready::lacking(case) {
-        None => Stands::NotKnown,
-        Some(l) if l.cpus.is_empty() => Stands::Yes,
-        Some(l) => Stands::No(l.cpus, l.of, l.why),
-    }
 }

@@ -6,9 +6,8 @@
 //! mean and its spread grow with the latency, those of the handler do not. The table's
 //! latency counts if that state's is as near to the table as can be told.
 
-use crate::predict::CAUSES;
 use crate::state::Table;
-use crate::wake::Wakes;
+use crate::wake::{CAUSES, Wakes};
 
 /// Fewer measured exits than this say nothing of a state.
 pub const FEW: usize = 8;

@@ -18,7 +18,7 @@ use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
 use crate::turns::Turns;
-use crate::wake::Wakes;
+use crate::wake::{CAUSES, Wakes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What decides.
@@ -200,10 +200,6 @@ struct Queue<'a> {
     /// How many of them were known so far.
     seen: usize,
 }
-
-/// Wake-ups may come with causes: timers with slack, turns of tasks, handlers before
-/// the exit latency. The page of the report is given none, and its module is small.
-pub const CAUSES: bool = cfg!(not(target_arch = "wasm32"));
 
 /// No wake-up.
 const NONE: u32 = u32::MAX;

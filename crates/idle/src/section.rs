@@ -1,7 +1,7 @@
 //! What to show of counters or of a trace: a row for each state, and what of it
 //! is worth attacking.
 
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, doubts};
 use crate::snapshot::{Class, Snapshot};
 use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
 use std::collections::BTreeMap;
@@ -138,7 +138,7 @@ fn of_class(class: &Class) -> Section {
     Section {
         cpus: class.cpus.clone(),
         rows: class.states.iter().map(row).collect(),
-        doubts: class.doubts(),
+        doubts: doubts(&class.states),
     }
 }
 

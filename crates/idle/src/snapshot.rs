@@ -1,7 +1,6 @@
 //! What a machine says of its idle states at one moment: tables and counters,
 //! as sysfs, cpupower and others print them. Any figure may be missing.
 
-use crate::doubt::{Doubt, doubts};
 use std::collections::BTreeMap;
 
 /// One state of one CPU. Times are in microseconds, as the kernel prints them.
@@ -197,11 +196,4 @@ pub struct Class {
     pub states: BTreeMap<u32, StateSeen>,
     /// On how many CPUs each state is disabled.
     pub disabled_on: [u32; 64],
-}
-
-impl Class {
-    /// What cannot be right in the table, or is nominal.
-    pub fn doubts(&self) -> Vec<Doubt> {
-        doubts(&self.states)
-    }
 }

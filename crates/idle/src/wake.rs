@@ -159,3 +159,7 @@ pub fn wakes(episodes: &[Episode], table: &Table) -> Wakes {
         ..Wakes::default()
     }
 }
+
+/// Wake-ups may come with causes: timers with slack, turns of tasks, handlers before
+/// the exit latency. The page of the report is given none, and its module is small.
+pub(crate) const CAUSES: bool = cfg!(not(target_arch = "wasm32"));

@@ -3,23 +3,11 @@
 //! deepest state (drivers/pmdomain/core.c:genpd_sync_power_off, genpd_sync_power_on,
 //! 6.12).
 
-use crate::Case;
+use crate::case::Case;
 use crate::domain::Status;
+use crate::switched::Switched;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
-
-/// What recorded sleeps show of a domain: medians of those that switched it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switched {
-    /// The domain.
-    pub domain: String,
-    /// To switch it on, without its parents.
-    pub on: Option<Ns>,
-    /// To switch it off.
-    pub off: Option<Ns>,
-    /// Of how many sleeps.
-    pub sleeps: usize,
-}
 
 /// What one sleep pays for one domain.
 #[derive(Clone, Debug, PartialEq, Eq)]

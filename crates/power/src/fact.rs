@@ -1,22 +1,12 @@
 //! What a rule found, as facts. The sentences and the advice are made of them
 //! where all words are (`crates/words/src/wording/domains.rs`).
 
-use crate::deferral::{Cause, Fate, Root};
-use crate::pending::Supplier;
 use crate::probe::Provider;
+use crate::resource::Resource;
+use crate::root::{Cause, Fate, Root};
+use crate::supplier::Supplier;
 use dormouse_base::finding::{Confidence, Evidence, Level};
 use dormouse_base::time::Ns;
-
-/// What a kernel can be told to leave on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Resource {
-    /// Power domains.
-    Domains,
-    /// Clocks.
-    Clocks,
-    /// Regulators.
-    Regulators,
-}
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +118,19 @@ pub struct Finding {
     pub fact: Fact,
     /// Lines that show it, at least one.
     pub evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    /// What a rule found, with the lines that show it.
+    pub(crate) fn new(
+        id: &'static str,
+        level: Level,
+        confidence: Confidence,
+        fact: Fact,
+        evidence: Vec<Evidence>,
+    ) -> Finding {
+        Finding { id, level, confidence, fact, evidence }
+    }
 }
 
 /// What the text does not allow to say.

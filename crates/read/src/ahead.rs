@@ -7,7 +7,7 @@ use crate::container::{Door, File};
 use crate::detect::Format;
 use crate::error::ReadError;
 use crate::part::Part;
-use crate::read::Pass;
+use crate::pass::Pass;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

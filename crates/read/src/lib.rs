@@ -37,13 +37,17 @@ pub mod udev;
 mod ahead;
 mod babeltrace;
 mod error;
+mod events;
 mod given;
 mod input;
 mod merge;
 mod part;
+mod pass;
 mod read;
 
 pub use error::ReadError;
+pub use events::events;
 pub use given::{Given, Recordings, Sleep};
 pub use input::{Input, Limits, MOST_THREADS, Options};
-pub use read::{Reading, Wanted, events, read, read_bytes, read_source, read_through, read_with};
+pub use pass::{Reading, Wanted};
+pub use read::{read, read_bytes, read_source, read_through, read_with};

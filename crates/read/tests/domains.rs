@@ -1,9 +1,9 @@
 //! Domains and probing against cases with the verdict of experts, small texts of
 //! every layout, and damage.
 
-use dormouse_power::deferral::Cause;
 use dormouse_power::domain::{Runtime, Status};
 use dormouse_power::fact::{Fact, Finding};
+use dormouse_power::root::Cause;
 use dormouse_power::{Confidence, Level, Report, judge};
 use dormouse_read::Given;
 use dormouse_read::domains::read_bytes;
@@ -739,7 +739,7 @@ fn a_device_that_a_driver_names_is_followed() {
     };
     let ice = Cause::Device {
         name: "1d88000.crypto".into(),
-        fate: dormouse_power::deferral::Fate::Failed(-16),
+        fate: dormouse_power::root::Fate::Failed(-16),
     };
     assert_eq!(of("1d84000.ufs"), ice);
     assert_eq!(of("display"), Cause::Own { reason: "vcc get failed".into() });

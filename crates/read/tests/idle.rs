@@ -301,7 +301,7 @@ fn all_machines_of_the_table_are_read_and_doubted() {
     assert_eq!(r.snapshots.len(), 45);
     let doubts = |name: &str| -> Vec<Doubt> {
         let s = r.snapshots.iter().find(|s| s.label == name).expect(name);
-        s.classes().iter().flat_map(|c| c.doubts()).collect()
+        s.classes().iter().flat_map(|c| dormouse_idle::doubt::doubts(&c.states)).collect()
     };
     assert!(doubts("milan0").contains(&Doubt::Multiple { factor: 2 }), "{:?}", doubts("milan0"));
     for s in &r.snapshots {

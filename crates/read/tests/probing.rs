@@ -1,11 +1,11 @@
 //! Probing and tables as people post them: interrupted, cut, wrapped, and what explains
 //! several waits at once.
 
-use dormouse_power::deferral::Cause;
 use dormouse_power::domain::Status;
 use dormouse_power::fact::{Fact, Finding};
-use dormouse_power::pending::Fate;
 use dormouse_power::probe::Provider;
+use dormouse_power::root::Cause;
+use dormouse_power::supplier::Fate;
 use dormouse_power::{Case, Confidence, Level, judge};
 use dormouse_read::domains::read_bytes;
 

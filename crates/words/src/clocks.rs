@@ -9,7 +9,8 @@ use dormouse_base::say::span;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::Measured;
 use dormouse_doctor::now::Shallow;
-use dormouse_doctor::timer::{Clock, SOON, Stands, Timer};
+use dormouse_doctor::stands::Stands;
+use dormouse_doctor::timer::{Clock, SOON, Timer};
 use serde_json::{Value, json};
 
 /// Before a sleep.

@@ -2,9 +2,9 @@
 //! there, one that comes when the time for drivers is over, no time-out, and two drivers
 //! that need each other.
 
+use super::boot::{Boot, boot, machine};
 use super::drivers::Registered;
 use super::tree::{self, Order, Set};
-use super::{Boot, boot, machine};
 use anyhow::{Context, Result};
 use dormouse_lab::kernels::Kernel;
 use dormouse_power::fw_devlink::Wish;

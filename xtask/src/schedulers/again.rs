@@ -2,10 +2,10 @@
 //! cycle of a guest may have an interrupt or a timer in it that another has not.
 
 use super::boards::Named;
+use super::boots::{KERNEL, READY, at_once, folder};
+use super::checked::{Checked, most, ms};
 use super::foretell::median;
 use super::guest::{Done, Played, Way, play};
-use super::judge::{Checked, most, ms};
-use super::{KERNEL, READY, at_once, folder};
 use anyhow::{Context, Result};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;

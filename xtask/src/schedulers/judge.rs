@@ -1,34 +1,23 @@
 //! The livepatch beside the kernel: rows of a table, and what is asked of it.
 
 use super::again::{Longer, again};
+use super::args::Args;
 use super::boards::Named;
+use super::boots::{WAYS, booted, costs_of};
+use super::checked::{Checked, FLOOR, PERCENT, SHOWN, most, ms, near, phase};
 use super::costs::Known;
-use super::foretell::{Foretold, foretell, median, order as foretold_order};
-use super::guest::{Done, Played, Way};
-use super::{Args, WAYS, booted, costs_of, order};
+use super::foretell::{Foretold, foretell, order as foretold_order};
+use super::guest::Played;
 use anyhow::{Result, anyhow};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_lab::kernels::Kernel;
-use dormouse_lab::trace::Intervals;
 use dormouse_sleep::simulate::policy::DC;
 use dormouse_sleep::simulate::{Settings, simulate};
 use std::collections::BTreeMap;
 
-/// Phases that the table shows.
-pub(crate) const SHOWN: [Phase; 6] = [
-    Phase::Suspend,
-    Phase::Late,
-    Phase::Noirq,
-    Phase::ResumeNoirq,
-    Phase::ResumeEarly,
-    Phase::Resume,
-];
 /// Shorter phases get no row.
 const ROW: Ns = Ns(1_000_000);
-/// What two times may differ by: so many percent, or less than this.
-const PERCENT: i64 = 2;
-const FLOOR: Ns = Ns(100_000);
 /// How far above a schedule without or with costs a phase may be.
 const OVER_PERCENT: i64 = 5;
 const OVER: Ns = Ns(300_000);
@@ -85,57 +74,6 @@ impl Asked {
     }
 }
 
-/// Every cycle's order and callbacks, whoever started devices.
-#[derive(Default)]
-pub(crate) struct Checked {
-    cycles: usize,
-    relations: usize,
-    wrong: usize,
-    others: usize,
-    faults: usize,
-}
-
-impl Checked {
-    /// Holds all cycles of a board against it and against the kernel's callbacks.
-    pub(crate) fn check(&mut self, title: &str, board: &Named, played: &Played, ways: &[Way]) {
-        let first = order::called(&played.ways[0].cycles[0]);
-        // What still runs after a failure is a matter of time.
-        let fails = board.1.devices.iter().flat_map(|d| d.work).flatten().any(|w| w.ret < 0);
-        for (way, seen) in ways.iter().zip(&played.ways) {
-            for (n, cycle) in seen.cycles.iter().enumerate() {
-                let checked = order::check(&board.1, &played.description, cycle);
-                self.cycles += 1;
-                self.relations += checked.relations;
-                self.wrong += checked.wrong.len();
-                for w in checked.wrong.iter().take(3) {
-                    println!("WRONG ORDER {title}, {}, cycle {}: {w}", way.name, n + 1);
-                }
-                if !fails && order::called(cycle) != first {
-                    self.others += 1;
-                    println!("OTHER CALLBACKS {title}, {}, cycle {}", way.name, n + 1);
-                }
-            }
-        }
-    }
-
-    pub(crate) fn faults(&mut self, series: &str, done: &Done) {
-        for line in &done.faults {
-            self.faults += 1;
-            println!("KERNEL {series}: {line}");
-        }
-    }
-
-    /// Prints it; true if nothing is wrong.
-    pub(crate) fn print(&self) -> bool {
-        println!(
-            "Cycles: {}. Order relations: {}, wrong {}. Cycles with other callbacks than the \
-             kernel's: {}. Faults in kernel logs: {}.",
-            self.cycles, self.relations, self.wrong, self.others, self.faults
-        );
-        self.wrong + self.others + self.faults == 0 && self.cycles > 0
-    }
-}
-
 #[derive(Default)]
 struct Score {
     checked: Checked,
@@ -145,28 +83,6 @@ struct Score {
     foretold: Asked,
     starts: usize,
     out_of_order: usize,
-}
-
-/// `12.34`: milliseconds.
-pub(crate) fn ms(t: Ns) -> String {
-    format!("{:.2}", t.0 as f64 / 1e6)
-}
-
-/// Of cycles, a cold one and then warm ones: the median of these.
-pub(crate) fn phase(all: &[Intervals], cold: bool, phase: Phase) -> Ns {
-    let of = if cold { &all[..1] } else { &all[1..] };
-    median(of.iter().map(|c| c.phases.get(&phase).copied().unwrap_or_default()).collect())
-}
-
-/// Whether the two are as near as times of a phase are asked to be.
-pub(crate) fn near(a: Ns, b: Ns) -> bool {
-    let off = (a - b).0.abs();
-    off <= FLOOR.0 || off * 100 <= b.0 * PERCENT
-}
-
-/// The longest that a phase of the livepatch may be beside one of the kernel.
-pub(crate) fn most(kernel: Ns) -> Ns {
-    Ns(kernel.0 + FLOOR.0.max(kernel.0 * PERCENT / 100))
 }
 
 const MODELS: [&str; 5] = ["kernel", "ready", "conserve", "DC", "DCw"];

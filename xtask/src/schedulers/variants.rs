@@ -1,12 +1,13 @@
 //! Variants of the kernel's rules, each in the kernel beside the simulator: what all
 //! boards together take.
 
+use super::args::Args;
 use super::boards::Named;
+use super::boots::{KERNEL, READY, booted, costs_of};
+use super::checked::{Checked, SHOWN, ms, near, phase};
 use super::costs::Known;
 use super::foretell::{foretell, rules};
 use super::guest::{Played, Way};
-use super::judge::{Checked, SHOWN, ms, near, phase};
-use super::{Args, KERNEL, READY, booted, costs_of};
 use crate::decide::read_board;
 use anyhow::{Context, Result, anyhow};
 use dormouse_base::phase::{Direction, Phase};

@@ -6,6 +6,7 @@
 //! reproduce anything. So each inferred flag and wait is judged, and so is what
 //! the log alone foretells of a change that a kernel then made.
 
+mod args;
 mod foretell;
 mod graph;
 mod hold;
@@ -14,53 +15,15 @@ mod remove;
 mod tally;
 
 use crate::accuracy::recorded;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use args::{Args, file_name, parse};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_sleep::evidence::machine;
-use dormouse_sleep::simulate::{Profile, profile};
 use foretell::reduced;
 use hold::{Held, Score, hold};
 use std::fmt::Write as _;
-use std::fs;
 use std::process::ExitCode;
-
-/// What is asked for on the command line.
-struct Args {
-    /// Recordings whose flags and waits are inferred and held.
-    alone: Vec<String>,
-    /// The first foretells the second.
-    pairs: Vec<(String, String)>,
-    costs: Profile,
-    /// Show each false inference, and what the whole recording answers wrongly.
-    verbose: bool,
-}
-
-fn parse(args: &[String]) -> Result<Args> {
-    let mut a =
-        Args { alone: Vec::new(), pairs: Vec::new(), costs: Profile::x86(), verbose: false };
-    let mut args = args.iter();
-    while let Some(word) = args.next() {
-        match word.as_str() {
-            "-v" | "--verbose" => a.verbose = true,
-            "--profile" => {
-                let file = args.next().context("--profile needs a file")?;
-                a.costs = match Profile::find(file) {
-                    Some(p) => p,
-                    None => profile::parse(&fs::read_to_string(file).context(file.clone())?)?,
-                };
-            }
-            _ => match word.split_once('=') {
-                Some((before, after)) => a.pairs.push((before.into(), after.into())),
-                None => a.alone.push(word.clone()),
-            },
-        }
-    }
-    if a.alone.is_empty() && a.pairs.is_empty() {
-        bail!("give CAPTURE for what is inferred, BEFORE=AFTER for what is foretold, or both");
-    }
-    Ok(a)
-}
 
 /// Writes the reduced log of a recording.
 fn print_log(path: &str) -> Result<()> {
@@ -112,11 +75,6 @@ fn views(capture: &Capture) -> Vec<(String, Vec<usize>)> {
         views.push((format!("{n} cycles"), (0..n).collect()));
     }
     views
-}
-
-fn file_name(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.strip_suffix(".tar.gz").unwrap_or(name)
 }
 
 fn held_tables(args: &Args, out: &mut String) -> Result<()> {
@@ -190,6 +148,7 @@ mod tests {
     use dormouse_base::phase::Phase;
     use dormouse_board::Board;
     use dormouse_board::derive::derive;
+    use dormouse_sleep::simulate::Profile;
     use std::collections::BTreeSet;
 
     fn captures() -> Vec<Capture> {

@@ -1,8 +1,8 @@
 //! What the logs alone foretell, counted: right, wrong and refused, why, and what
 //! of it nobody could know.
 
+use super::args::{Args, file_name};
 use super::foretell::{FLOOR, PERCENT, Question, Refusal, Row, foretell};
-use super::{Args, file_name};
 use crate::accuracy::recorded;
 use anyhow::{Context, Result};
 use std::fmt::Write as _;

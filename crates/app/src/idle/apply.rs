@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, Present};
 use super::predict::powers;
-use super::verify::recorded;
+use super::recorded::recorded;
 use super::watts::Watts;
 use crate::failure::Usage;
 use anyhow::{Context, Result, bail, ensure};

@@ -1,6 +1,5 @@
 //! A recorded machine whose wake-ups can be replayed.
 
-use super::verify::version_of;
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_base::loss::Losses;
@@ -125,7 +124,7 @@ impl Machine {
                        menu, teo, ladder or haltpoll";
             return Err(Usage(why.into()).into());
         };
-        let release = || version_of(reading.release.as_deref());
+        let release = || Version::nearest(reading.release.as_deref().unwrap_or(""));
         let mut out = Machine {
             cpus: Vec::new(),
             states: Vec::new(),

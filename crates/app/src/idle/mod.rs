@@ -4,6 +4,7 @@ pub mod apply;
 mod machine;
 mod predict;
 mod reads;
+mod recorded;
 mod show;
 mod tune;
 pub mod verify;

@@ -1,7 +1,7 @@
 //! What sleeps would become under another setting.
 
 use super::machine::{Cpu, Machine, Present};
-use super::verify::{recorded, recorded_energy, span};
+use super::recorded::{recorded, recorded_energy, span};
 use super::watts::Watts;
 use crate::failure::Usage;
 use anyhow::Result;

@@ -1,7 +1,6 @@
 //! What idle states cost reads of a disk.
 
 use super::machine::Present;
-use super::verify::version_of;
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_base::loss::Losses;
@@ -111,7 +110,7 @@ pub fn reads(given: &Given, ask: &Wait) -> Result<Reads> {
         let why = "haltpoll knows two states, to poll and to halt; this machine has others";
         return Err(Usage(why.into()).into());
     }
-    let release = || version_of(reading.release.as_deref());
+    let release = || Version::nearest(reading.release.as_deref().unwrap_or(""));
     let version = ask.present.version.unwrap_or_else(release);
     let rules = Rules {
         table: &table,

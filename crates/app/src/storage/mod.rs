@@ -19,7 +19,7 @@ pub use observed::Observed;
 pub use predict::{Predicted, predict};
 pub use rpm::{Rpm, rpm};
 pub use seek::{Sought, seek_described, seek_recorded};
-pub use show::{Shown, compare, show, speaks};
+pub use show::{Shown, compare, show};
 pub use sleeper::{Asked, Sleeper};
 pub use tune::{Budget, Tuned, Wish, tune};
 pub use verify::{FITTED, Verified, verify};

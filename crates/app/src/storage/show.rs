@@ -19,12 +19,6 @@ pub struct Shown {
     pub disks: Vec<Vec<DiskSummary>>,
 }
 
-/// Whether an input holds what `show --only storage` reads: another verb that found
-/// nothing can say so.
-pub fn speaks(given: &Given) -> bool {
-    given.storage().is_ok_and(|r| r.speaks())
-}
-
 /// Reads what `inputs` say of storage.
 ///
 /// # Errors

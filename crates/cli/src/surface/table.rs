@@ -30,7 +30,7 @@ fn idles(given: &Given) -> bool {
 }
 
 fn stores(given: &Given) -> bool {
-    dormouse_app::storage::speaks(given)
+    dormouse_app::subject::speaks_of_storage(given)
 }
 
 /// fio's JSON and a dump of idle states.
@@ -50,11 +50,11 @@ fn speaks_of_sleep(given: &Given) -> bool {
 
 /// A device tree, or a text that says what waits.
 fn speaks_of_probing(given: &Given) -> bool {
-    is_tree(given) || dormouse_app::domains::speaks(given)
+    is_tree(given) || dormouse_app::subject::speaks_of_domains(given)
 }
 
 fn is_board(given: &Given) -> bool {
-    given.paths().iter().any(|i| dormouse_app::machine::is_board_file(given, i))
+    given.paths().iter().any(|i| dormouse_app::subject::is_board_file(given, i))
 }
 
 /// A form: subject, heading, words before, arguments, function.

@@ -295,7 +295,7 @@ pub(crate) fn from(a: &FromArgs, given: &Given) -> Result<()> {
             .with_context(|| format!("cannot read {}", a.input.display()))?;
         return imported(a, &made, "a device tree blob");
     }
-    if machine::board_text(&bytes).is_none() {
+    if dormouse_app::subject::board_text(&bytes).is_none() {
         return recorded(a, given);
     }
     let board = read_board(&a.input, &bytes)?;

@@ -6,7 +6,6 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
-use dormouse_app::machine;
 use dormouse_read::Given;
 use dormouse_words::evaluation::{Subject, json, text};
 use dormouse_words::wording::next::{file_of, next, typed};
@@ -42,7 +41,7 @@ pub(crate) struct EvaluateArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &EvaluateArgs, given: &Given) -> Result<()> {
-    let profile = machine::profile(&args.profile)?;
+    let profile = dormouse_app::settings::profile(&args.profile)?;
     let all = evaluate(given, &profile, args.from_kernel.as_deref())?;
     let mut texts = Vec::new();
     let mut values = Vec::new();

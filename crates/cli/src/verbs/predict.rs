@@ -12,7 +12,7 @@ use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
 use dormouse_board::Board;
 use dormouse_read::Given;
-use dormouse_sleep::plan::essential;
+use dormouse_sleep::plan::candidate;
 use dormouse_words::fidelity;
 use dormouse_words::prediction::{json, text as written};
 use dormouse_words::wording::next::{next, typed};
@@ -77,7 +77,7 @@ fn to_offer(board: &Board, changes: &Changes) -> Vec<String> {
     for pattern in &changes.without {
         // A pattern without a match was refused before.
         for d in machine::matching(board, pattern).unwrap_or_default() {
-            for d in essential::to_offer(board, d) {
+            for d in candidate::to_offer(board, d) {
                 let name = board.names.get(board.graph.get(d).name);
                 if !names.iter().any(|n| n == name) {
                     names.push(name.into());
@@ -95,8 +95,8 @@ fn answer(
     loaded: &machine::Loaded,
     cycles: (usize, usize),
 ) -> Result<String> {
-    let settings = machine::settings(&args.profile, changes.cpus)?;
-    let checked = loaded.fidelity(&machine::settings(&args.profile, None)?);
+    let settings = dormouse_app::settings::settings(&args.profile, changes.cpus)?;
+    let checked = loaded.fidelity(&dormouse_app::settings::settings(&args.profile, None)?);
     let (derived, release) = (&loaded.derived, &loaded.release);
     let witness = loaded.recorded().map(|(capture, shown)| shown.witness(capture));
     let ask = Ask {

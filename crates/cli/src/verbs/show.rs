@@ -84,7 +84,7 @@ pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
     if args.csv && count == 0 {
         // A line of the table is a callback with its begin and end.
         let captures = all.iter().map(|e| &*e.capture);
-        return Err(dormouse_app::failure::nothing_in(given, captures));
+        return Err(dormouse_app::nothing::nothing_in(given, captures));
     }
     if args.json {
         terminal::print_with(|out| dormouse_words::json::show(&all, &selection, out))

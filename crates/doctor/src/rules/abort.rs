@@ -1,8 +1,8 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
-use super::lines;
-use crate::Case;
 use crate::attempt::{Attempt, TWICE};
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds};
 use crate::stack;
@@ -161,7 +161,7 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
     for a in case.attempts.iter().filter(|a| !a.closed) {
         let mut last = None;
         let of_log = |m: &&Message| {
-            let same = !crate::is_another(last, m);
+            let same = !crate::logs::is_another(last, m);
             last = m.time.or(last);
             same
         };

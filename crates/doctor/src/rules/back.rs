@@ -2,8 +2,8 @@
 //! says are long, errors that begin with a resume.
 
 use super::abort::owner;
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds, thousandths};
 use crate::said::complains;

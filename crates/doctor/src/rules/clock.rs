@@ -1,8 +1,8 @@
 //! Alarms and clocks (kernel/time/alarmtimer.c:alarmtimer_suspend).
 
 use super::abort::failed;
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::timer::{SOON, Timer};

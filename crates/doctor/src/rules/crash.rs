@@ -1,6 +1,6 @@
 //! Trouble that a kernel reports of itself inside a sleep, or right after one.
 
-use crate::Case;
+use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task};
 use crate::message::Message;
 use crate::stage::{Stage, Stages, ends, is_over, passed};

@@ -2,7 +2,7 @@
 //! after another, and all disks write meanwhile, so the slowest counts
 //! (fs/sync.c:ksys_sync, 6.12).
 
-use crate::Case;
+use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
 use crate::now::Writer;
 use dormouse_base::say;
@@ -101,7 +101,7 @@ fn limit(case: &Case, out: &mut Vec<Finding>) {
             "Write the old value of vm.dirty_bytes back, or of vm.dirty_ratio if it was 0.",
             "Programs that write wait sooner, those that write to fast disks too.",
         )
-        .shown_by([super::value(v), seen(d)]);
+        .shown_by([crate::evidence::value(v), seen(d)]);
     out.push(f);
 }
 

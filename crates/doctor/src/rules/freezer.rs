@@ -1,7 +1,7 @@
 //! Who would not freeze, and why (kernel/power/process.c:try_to_freeze_tasks).
 
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task as Named};
 use crate::message::{Message, seconds};
 use crate::stack::{self, Task};

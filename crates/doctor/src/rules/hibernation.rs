@@ -1,7 +1,7 @@
 //! Hibernation (kernel/power/hibernate.c, snapshot.c, swap.c).
 
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
 use crate::message::Message;
 use dormouse_base::say;

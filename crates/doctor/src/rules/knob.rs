@@ -3,8 +3,8 @@
 
 pub(super) use crate::offered::bracketed as chosen;
 
-use super::value;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::value;
 use crate::finding::{Area, Confidence, Finding, Level, OLD};
 use crate::message::Message;
 use crate::value::Value;
@@ -46,7 +46,7 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
         ))
         .change("If that was not meant: echo none > /sys/power/pm_test", OLD, "")
         .times(said.len())
-        .shown_by(super::lines(said));
+        .shown_by(crate::evidence::lines(said));
     out.push(f);
 }
 

@@ -1,7 +1,7 @@
 //! Interrupt lines that wake the machine (kernel/irq/pm.c, 6.12).
 
-use super::{lines, value};
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::{lines, value};
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
 use crate::stack;

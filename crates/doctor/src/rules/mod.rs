@@ -11,17 +11,15 @@ mod knob;
 mod line;
 pub(crate) mod mode;
 pub(crate) mod phase;
-mod platform;
+pub(crate) mod platform;
 pub(crate) mod ready;
 mod rpm;
 mod source;
 pub(crate) mod sync;
 mod wake;
 
-use crate::Case;
-use crate::finding::{Evidence, Finding, Unchecked};
-use crate::message::Message;
-use crate::value::Value;
+use crate::case::Case;
+use crate::finding::{Finding, Unchecked};
 
 /// A rule reads the case and adds what it finds.
 type Rule = fn(&Case, &mut Vec<Finding>);
@@ -46,16 +44,6 @@ pub(crate) const ALL: [Rule; 17] = [
     ready::judge,
     source::judge,
 ];
-
-/// Evidence of `messages`, at most three of them.
-fn lines<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Evidence> {
-    messages.into_iter().take(3).map(Evidence::from).collect()
-}
-
-/// A value as evidence.
-pub(crate) fn value(v: &Value) -> Evidence {
-    Evidence { line: v.line, time: None, text: format!("{}: {}", v.path, v.value), doubtful: false }
-}
 
 /// Checks that this text cannot answer.
 pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {

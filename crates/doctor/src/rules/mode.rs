@@ -4,9 +4,10 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
-use super::{lines, platform};
-use crate::Case;
+use super::platform;
 use crate::attempt::Attempt;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, seconds, thousandths};
 use crate::value::Value;
@@ -76,7 +77,7 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
             "The machine slept in name only{}: {who}.{unknown}",
             say::and_times(said.len())
         ))
-        .look(CONSTRAINTS)
+        .look(platform::CONSTRAINTS)
         .times(said.len())
         .shown_by(lines(said));
     out.push(match kept {
@@ -84,9 +85,6 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         None => f,
     });
 }
-
-/// What to look at where nothing tells what kept a machine awake.
-pub(crate) const CONSTRAINTS: &str = "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met.";
 
 /// A sleep in name only.
 fn name_only(confidence: Confidence) -> Finding {
@@ -96,12 +94,6 @@ fn name_only(confidence: Confidence) -> Finding {
 /// `in name only`, `only a part of the time`.
 fn how_deep(partly: bool) -> &'static str {
     if partly { "only a part of the time" } else { "in name only" }
-}
-
-/// `1.19 %` of thousandths of a per cent.
-pub(super) fn percent(thousandths: u64) -> String {
-    let hundredths = thousandths.saturating_add(5) / 10;
-    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }
 
 /// What the driver of an AMD GPU says of an s2idle sleep in which it may not go to its own
@@ -250,17 +242,17 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     };
     let words = match package.map(|p| p.1) {
         Some(0) if !slept => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
-        Some(n) => format!(" The processor's package was in C10 for {}.", percent(n)),
+        Some(n) => format!(" The processor's package was in C10 for {}.", platform::percent(n)),
         None => String::new(),
     };
-    let share = percent(s0ix);
+    let share = platform::percent(s0ix);
     let f = Finding::new((id, Area::Mode, level), Confidence::Certain).shown_by(evidence);
     out.push(if slept {
         f.says(format!("The machine reached S0ix, for {share} of the test.{words}"))
     } else {
         let how = how_deep(s0ix >= 5_000);
         f.says(format!("The machine slept {how}: S0ix for {share} of the test.{words}"))
-            .look(CONSTRAINTS)
+            .look(platform::CONSTRAINTS)
     });
 }
 

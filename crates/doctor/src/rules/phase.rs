@@ -1,7 +1,7 @@
 //! A bus that is used while it is suspended, and devices that do not come back.
 
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;

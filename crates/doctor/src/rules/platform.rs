@@ -3,8 +3,8 @@
 //! (drivers/platform/x86/intel/pmc/core.c, drivers/platform/x86/amd/pmc/pmc.c, 6.1 to 7.3),
 //! of the ACPI table LPIT (drivers/acpi/acpi_lpit.c), and what Intel's S0ix self-test says.
 
-use super::{lines, value};
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::{lines, value};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, thousandths};
 use crate::value::Value;
@@ -192,7 +192,7 @@ fn grown(case: &Case, out: &mut Vec<Finding>) -> bool {
         .says(format!(
             "The machine slept in name only: the counter of the hardware ({name}) stood still{meanwhile}."
         ))
-        .look(super::mode::CONSTRAINTS)
+        .look(CONSTRAINTS)
         .shown_by(evidence);
     out.push(because(case, f));
     true
@@ -237,7 +237,7 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) -> bool {
     }
     let share = column(case, "SYS%LPI");
     let package = column(case, "Pk%pc10").or_else(|| column(case, "Pkg%pc10"));
-    let percent = |p: Option<(&Message, u64)>| p.map(|(_, n)| super::mode::percent(n));
+    let percent = |p: Option<(&Message, u64)>| p.map(|(_, n)| percent(n));
     let spent =
         percent(share).map_or(String::new(), |p| format!(" It was in S0ix for {p} of the test."));
     let evidence = |m: &Message| {
@@ -283,7 +283,7 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) -> bool {
             )),
             None => f.says("The machine slept in name only: the self-test counted no S0ix."),
         };
-        out.push(because(case, f.look(super::mode::CONSTRAINTS).shown_by(evidence(m))));
+        out.push(because(case, f.look(CONSTRAINTS).shown_by(evidence(m))));
         return true;
     }
     false
@@ -397,7 +397,16 @@ fn smu(case: &Case, out: &mut Vec<Finding>) {
         .says(format!(
             "The machine slept in name only: its power management unit counted no time in S0i3 in the last sleep{said}."
         ))
-        .look(super::mode::CONSTRAINTS)
+        .look(CONSTRAINTS)
         .shown_by(evidence);
     out.push(f);
+}
+
+/// What to look at where nothing tells what kept a machine awake.
+pub(crate) const CONSTRAINTS: &str = "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met.";
+
+/// `1.19 %` of thousandths of a per cent.
+pub(super) fn percent(thousandths: u64) -> String {
+    let hundredths = thousandths.saturating_add(5) / 10;
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }

@@ -3,8 +3,8 @@
 //! for an image, tasks that freezing would wait for.
 
 use super::knob::chosen;
-use super::value;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, OLD, Task};
 use crate::now::{Shallow, Waiting};
 use crate::value::Value;

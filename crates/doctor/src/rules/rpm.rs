@@ -1,8 +1,8 @@
 //! Runtime power management, from the `power/` folders that a text shows
 //! (Documentation/ABI/testing/sysfs-devices-power).
 
-use super::value;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;
@@ -83,7 +83,7 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
             .says(format!("{device} {fault}."))
             .look(advice)
             .of_devices([Device { name: device.to_string(), driver: String::new() }])
-            .shown_by(super::lines(said));
+            .shown_by(crate::evidence::lines(said));
         out.push(f);
     }
 }
@@ -100,7 +100,7 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
             .says(format!("{name} crashed the kernel as a callback of runtime power management."))
             .look("Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses.")
             .of_function(Some(name))
-            .shown_by(super::lines([m]));
+            .shown_by(crate::evidence::lines([m]));
         out.push(f);
         return;
     }
@@ -190,7 +190,7 @@ fn failures(case: &Case, out: &mut Vec<Finding>) {
         let own = || returns().filter(|o| o.device == e.device);
         let again = own().any(|o| o.time > e.time && o.ret >= 0 && o.function == e.function);
         let bad = own().filter(|o| o.ret < 0 && !NOT_NOW.contains(&o.ret));
-        let evidence = super::lines(bad.map(|o| &case.messages[o.at]));
+        let evidence = crate::evidence::lines(bad.map(|o| &case.messages[o.at]));
         fail(e.device, e.function == "rpm_resume", e.ret, again, evidence, out);
     }
     for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel()) {
@@ -201,7 +201,7 @@ fn failures(case: &Case, out: &mut Vec<Finding>) {
         named.push(device);
         let same = |o: &&Message| said(o).is_some_and(|(d, ..)| d == device);
         let own = case.messages.iter().filter(|o| o.trust.is_of_a_kernel()).filter(same);
-        fail(device, resume, error, false, super::lines(own), out);
+        fail(device, resume, error, false, crate::evidence::lines(own), out);
     }
 }
 
@@ -352,7 +352,7 @@ fn self_waits(case: &Case, out: &mut Vec<Finding>) {
     if status.is_none() && last.saturating_sub(inner.time) < CUT {
         return;
     }
-    let mut evidence = super::lines([&case.messages[outer.at], &case.messages[inner.at]]);
+    let mut evidence = crate::evidence::lines([&case.messages[outer.at], &case.messages[inner.at]]);
     evidence.extend(status.map(value));
     let confidence = if status.is_some() { Confidence::Certain } else { Confidence::Likely };
     let f = Finding::new(("rpm-self-wait", Area::Rpm, Level::Broken), confidence)

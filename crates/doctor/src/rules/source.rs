@@ -2,7 +2,7 @@
 //! prevented sleeps. Of sysfs (drivers/base/power/wakeup_stats.c) and of the table in debugfs
 //! (drivers/base/power/wakeup.c:wakeup_sources_stats_show, 3.0 to 7.3).
 
-use crate::Case;
+use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::value::Value;
 use dormouse_base::say;
@@ -42,7 +42,7 @@ fn listed(case: &Case) -> Vec<Source> {
             name: name.to_string(),
             active: v.value.parse().ok()?,
             woke: of("wakeup_count").and_then(|n| n.parse().ok()).unwrap_or(0),
-            evidence: super::value(v),
+            evidence: crate::evidence::value(v),
         })
     };
     case.values.iter().filter(is).filter_map(source).collect()

@@ -1,13 +1,15 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
-use super::lines;
 use crate::attempt::Attempt;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::phases::{self, ABORTABLE, cannot, release};
+use crate::stack;
 use crate::value::Value;
-use crate::{Case, median, stack};
 use dormouse_base::say;
+use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 
 /// From here on the median sync is worth a finding.
@@ -24,7 +26,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// A time of day says when a line was read, by a program that was frozen meanwhile.
 fn kernel_time(m: &Message) -> Option<Ns> {
-    m.time.filter(|t| *t <= crate::CALENDAR)
+    m.time.filter(|t| *t <= crate::logs::CALENDAR)
 }
 
 /// File systems that are frozen between the sync and the tasks: between the lines of both
@@ -42,7 +44,7 @@ fn files_frozen(case: &Case, out: &mut Vec<Finding>) {
     let longest = case.attempts.iter().filter_map(gap).max_by_key(|g| g.0);
     let Some((worst, from, to)) = longest.filter(|g| g.0 >= phases::FROZEN) else { return };
     let mut evidence = lines([&case.messages[from], &case.messages[to]]);
-    evidence.push(super::value(knob));
+    evidence.push(crate::evidence::value(knob));
     out.push(phases::frozen(worst, evidence));
 }
 
@@ -137,7 +139,7 @@ fn nobody_arms(case: &Case, out: &mut Vec<Finding>) {
             "Remove the files; each says how.",
             "With several states in SuspendState= systemd answers each wakeup with a second sleep, not armed.",
         )
-        .shown_by([v, super::value(systemd)]);
+        .shown_by([v, crate::evidence::value(systemd)]);
     out.push(f);
 }
 
@@ -191,7 +193,8 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
     syncs.sort_by_key(|s| std::cmp::Reverse(s.0));
     let Some(&(worst, _)) = syncs.first() else { return };
-    let median = median(&syncs);
+    let mut times: Vec<Ns> = syncs.iter().map(|s| s.0).collect();
+    let median = middle(&mut times, Ns::mean).unwrap_or_default();
     if median < LONG {
         return;
     }
@@ -227,7 +230,7 @@ type Kernel = (String, (u32, u32));
 fn kernel(case: &Case) -> Option<(Kernel, Evidence)> {
     let file = case.values.iter().find(|v| v.path == "/proc/sys/kernel/osrelease");
     if let Some(v) = file {
-        return Some(((v.value.clone(), release(&v.value)?), super::value(v)));
+        return Some(((v.value.clone(), release(&v.value)?), crate::evidence::value(v)));
     }
     let said = |m: &Message| {
         let text = m.text.strip_prefix("Linux version ")?.split(' ').next()?;

@@ -1,8 +1,8 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
-use super::lines;
-use crate::Case;
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
 
@@ -171,7 +171,7 @@ fn reasons(case: &Case, irqs: &[Irq<'_>], out: &mut Vec<Finding>) {
             .says(text)
             .look("If nobody touched the machine: look at that device's driver, or switch its power/wakeup off to try.")
             .of_devices([Device { name, driver: String::new() }])
-            .shown_by([super::value(v)]);
+            .shown_by([crate::evidence::value(v)]);
         out.push(f);
     }
 }

@@ -8,6 +8,7 @@
 mod haltpoll;
 mod ladder;
 mod menu;
+mod recent;
 mod teo;
 mod teo_6_1;
 

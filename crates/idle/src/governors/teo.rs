@@ -14,7 +14,7 @@
 //! the timers first, counts the last nine intercepts too, and expects a sleep in
 //! the middle between two states; it is in `teo_6_1`.
 
-use super::teo_6_1::Recent;
+use super::recent::Recent;
 use super::{Carried, Decision, Outcome, Question, SHALLOW, UNKNOWN, Version};
 use crate::state::{STATES_MAX, State};
 

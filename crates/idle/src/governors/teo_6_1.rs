@@ -5,41 +5,9 @@
 //! shallower states outweigh what is left, or five of the last nine wake-ups were
 //! such intercepts.
 
+use super::recent::RECENT;
 use super::teo::{DECAY, PULSE, Teo};
 use super::{Decision, Question};
-use crate::state::STATES_MAX;
-
-/// Wake-ups that are remembered one by one (`NR_RECENT`).
-const RECENT: usize = 9;
-
-/// The last wake-ups.
-#[derive(Clone, Debug)]
-pub(super) struct Recent {
-    /// Intercepts among them, by state.
-    count: [u32; STATES_MAX],
-    /// The state that each was an intercept of.
-    list: [Option<usize>; RECENT],
-    next: usize,
-}
-
-impl Default for Recent {
-    fn default() -> Recent {
-        Recent { count: [0; STATES_MAX], list: [None; RECENT], next: 0 }
-    }
-}
-
-impl Recent {
-    /// The newest in place of the oldest.
-    fn push(&mut self, intercepted: Option<usize>) {
-        if let Some(old) = std::mem::replace(&mut self.list[self.next], intercepted) {
-            self.count[old] -= 1;
-        }
-        if let Some(new) = intercepted {
-            self.count[new] += 1;
-        }
-        self.next = (self.next + 1) % RECENT;
-    }
-}
 
 /// Sums over the states below one.
 #[derive(Clone, Copy, Debug, Default)]

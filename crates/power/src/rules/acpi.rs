@@ -2,9 +2,9 @@
 //! differently (`/sys/bus/acpi/devices/*/`: `resource_in_use`, `power_state`,
 //! `real_power_state`).
 
-use super::found;
+use crate::case::Case;
 use crate::fact::{Fact, Finding};
-use crate::{Case, Report};
+use crate::report::Report;
 use dormouse_base::finding::{Confidence, Evidence, Level};
 
 pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
         };
         let line = Evidence { line: r.line, time: None, text: r.text.clone(), doubtful: false };
         let evidence = [line].into();
-        out.push(found("resource-unused", Level::Risk, Confidence::Likely, fact, evidence));
+        out.push(Finding::new("resource-unused", Level::Risk, Confidence::Likely, fact, evidence));
     }
     let (mut devices, mut evidence) = (Vec::new(), Vec::new());
     for (name, d) in &case.acpi.devices {
@@ -37,6 +37,6 @@ pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
     }
     if !devices.is_empty() {
         let fact = Fact::StateDiffers { devices };
-        out.push(found("state-differs", Level::Note, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("state-differs", Level::Note, Confidence::Certain, fact, evidence));
     }
 }

@@ -1,11 +1,12 @@
 //! Dependency cycles. The kernel breaks them and says so at level info; they are a
 //! fault only if both ends really need each other.
 
-use super::found;
-use crate::deferral::{Cause, Source};
+use crate::case::Case;
+use crate::deferral::Source;
 use crate::fact::{Fact, Finding};
 use crate::name::key;
-use crate::{Case, Report};
+use crate::report::Report;
+use crate::root::Cause;
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::BTreeMap;
 
@@ -26,13 +27,13 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             let (one, other) = (&case.deferrals[i], &case.deferrals[j]);
             let fact = Fact::BothWait { one: one.device.clone(), other: other.device.clone() };
             let evidence = [one.evidence.clone(), other.evidence.clone()].into();
-            out.push(found("cycle-real", Level::Broken, Confidence::Likely, fact, evidence));
+            out.push(Finding::new("cycle-real", Level::Broken, Confidence::Likely, fact, evidence));
         }
     }
     if let Some((.., first)) = report.pairs.list.first() {
         let p = &report.pairs;
         let fact = Fact::Cycles { lines: p.lines, pairs: p.list.len(), gone: p.gone };
         let evidence = [case.cycles[*first].evidence.clone()].into();
-        out.push(found("cycles", Level::Note, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("cycles", Level::Note, Confidence::Certain, fact, evidence));
     }
 }

@@ -1,9 +1,10 @@
 //! Devices that do not probe, by what holds them up in the end.
 
-use super::found;
-use crate::deferral::{Cause, Fate, Need, Root, Source};
+use crate::case::Case;
+use crate::deferral::{Need, Source};
 use crate::fact::{Fact, Finding};
-use crate::{Case, Report};
+use crate::report::Report;
+use crate::root::{Cause, Fate, Root};
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             level = Level::Risk;
         }
         let fact = Fact::Waits { root: r.clone(), of, at };
-        out.push(found(id, level, confidence, fact, r.evidence.clone()));
+        out.push(Finding::new(id, level, confidence, fact, r.evidence.clone()));
     }
     probing(case, report, out);
     one_try(case, report, out);
@@ -95,7 +96,7 @@ fn probing(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             devices: devices.into_iter().map(str::to_string).collect(),
         };
         let evidence = evidence.chain(lines).collect();
-        out.push(found("supplier-probing", Level::Risk, Confidence::Likely, fact, evidence));
+        out.push(Finding::new("supplier-probing", Level::Risk, Confidence::Likely, fact, evidence));
     }
 }
 
@@ -118,6 +119,6 @@ fn one_try(case: &Case, report: &Report, out: &mut Vec<Finding>) {
         let spoke = lives.get(name.as_str()).map(|&i| case.lives[i].evidence.clone());
         let evidence = r.evidence.iter().cloned().chain(spoke).collect();
         let fact = Fact::OneTry { devices, supplier: name.clone() };
-        out.push(found("one-try", Level::Risk, Confidence::Guess, fact, evidence));
+        out.push(Finding::new("one-try", Level::Risk, Confidence::Guess, fact, evidence));
     }
 }

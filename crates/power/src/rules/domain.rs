@@ -5,10 +5,10 @@
 //! all off, has no reason in the table: `stay_on` until sync_state (6.17 on), a
 //! flag, a child that is not in its deepest state, or the user of a moment ago.
 
-use super::found;
+use crate::case::Case;
 use crate::domain::{Dump, Status};
 use crate::fact::{Fact, Finding};
-use crate::{Case, Report};
+use crate::report::Report;
 use dormouse_base::finding::{Confidence, Evidence, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,28 +22,34 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             error: a.error.clone(),
         };
         let evidence = [a.evidence.clone()].into();
-        out.push(found("domain-attach", Level::Broken, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("domain-attach", Level::Broken, Confidence::Certain, fact, evidence));
     }
     let mut told = BTreeSet::new();
     for u in &case.unswitched {
         if told.insert((&u.device, &u.domain)) {
             let fact = Fact::Unswitched { device: u.device.clone(), domain: u.domain.clone() };
             let evidence = [u.evidence.clone()].into();
-            out.push(found("domain-irq-safe", Level::Risk, Confidence::Certain, fact, evidence));
+            out.push(Finding::new(
+                "domain-irq-safe",
+                Level::Risk,
+                Confidence::Certain,
+                fact,
+                evidence,
+            ));
         }
     }
     for t in case.states.iter().filter(|t| t.shallow_only()) {
         let fact = Fact::ShallowOnly { domain: t.domain.clone(), states: t.states.len() };
         let line = Evidence { line: t.line, time: None, text: t.text.clone(), doubtful: false };
         let evidence = [line].into();
-        out.push(found("domain-shallow", Level::Risk, Confidence::Likely, fact, evidence));
+        out.push(Finding::new("domain-shallow", Level::Risk, Confidence::Likely, fact, evidence));
     }
     let mut told = BTreeSet::new();
     for (what, evidence) in &case.ignored {
         if told.insert(*what) {
             let evidence = [evidence.clone()].into();
             let fact = Fact::LeftOn { what: *what };
-            out.push(found("left-on", Level::Note, Confidence::Certain, fact, evidence));
+            out.push(Finding::new("left-on", Level::Note, Confidence::Certain, fact, evidence));
         }
     }
     latencies(case, out);
@@ -66,7 +72,13 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
                 let device = d.devices[i].name().to_string();
                 let fact = Fact::DeviceError { domain: d.name.clone(), device };
                 let evidence = [d.evidence()].into();
-                out.push(found("device-error", Level::Risk, Confidence::Certain, fact, evidence));
+                out.push(Finding::new(
+                    "device-error",
+                    Level::Risk,
+                    Confidence::Certain,
+                    fact,
+                    evidence,
+                ));
             }
             if held.only_unsupported() {
                 let names =
@@ -86,7 +98,13 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
                     later_off: off_at_last.contains(d.name.as_str()),
                 };
                 let evidence = [d.evidence()].into();
-                out.push(found("domain-unused", Level::Risk, Confidence::Certain, fact, evidence));
+                out.push(Finding::new(
+                    "domain-unused",
+                    Level::Risk,
+                    Confidence::Certain,
+                    fact,
+                    evidence,
+                ));
             }
         }
         for d in dump.domains.iter().filter(|d| d.status != Status::On) {
@@ -98,14 +116,20 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
                 let device = device.name().to_string();
                 let fact = Fact::DeviceError { domain: d.name.clone(), device };
                 let evidence = [d.evidence()].into();
-                out.push(found("device-error", Level::Risk, Confidence::Certain, fact, evidence));
+                out.push(Finding::new(
+                    "device-error",
+                    Level::Risk,
+                    Confidence::Certain,
+                    fact,
+                    evidence,
+                ));
             }
         }
     }
     if !never.is_empty() {
         never_lines.truncate(3);
         let fact = Fact::NeverSuspends { domains: never };
-        out.push(found(
+        out.push(Finding::new(
             "domain-never-suspends",
             Level::Note,
             Confidence::Certain,
@@ -116,7 +140,7 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     if !empty.is_empty() {
         empty_lines.truncate(3);
         let fact = Fact::OnEmpty { domains: empty };
-        out.push(found("domain-empty", Level::Note, Confidence::Guess, fact, empty_lines));
+        out.push(Finding::new("domain-empty", Level::Note, Confidence::Guess, fact, empty_lines));
     }
 }
 
@@ -156,7 +180,7 @@ fn differs(case: &Case, out: &mut Vec<Finding>) {
     }
     if !changes.is_empty() {
         let fact = Fact::Differs { changes };
-        out.push(found("tables-differ", Level::Note, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("tables-differ", Level::Note, Confidence::Certain, fact, evidence));
     }
 }
 
@@ -169,5 +193,5 @@ fn latencies(case: &Case, out: &mut Vec<Finding>) {
     let switches = last.into_iter().map(|((d, off), t)| (d.to_string(), off, t)).collect();
     let fact = Fact::LatencyExceeded { switches };
     let evidence = [first.evidence.clone()].into();
-    out.push(found("domain-latency", Level::Note, Confidence::Certain, fact, evidence));
+    out.push(Finding::new("domain-latency", Level::Note, Confidence::Certain, fact, evidence));
 }

@@ -1,8 +1,8 @@
 //! Device links that the kernel could not make.
 
-use super::found;
+use crate::case::Case;
 use crate::fact::{Fact, Finding};
-use crate::{Case, Report};
+use crate::report::Report;
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::BTreeSet;
 
@@ -22,5 +22,5 @@ pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
     }
     let own = pairs.iter().filter(|(c, s)| c == s).count();
     let fact = Fact::Unlinked { pairs, own };
-    out.push(found("link-not-made", Level::Note, Confidence::Certain, fact, evidence));
+    out.push(Finding::new("link-not-made", Level::Note, Confidence::Certain, fact, evidence));
 }

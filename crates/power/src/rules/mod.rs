@@ -9,9 +9,9 @@ mod pending;
 mod probe;
 mod rail;
 
-use crate::fact::{Fact, Finding, Unchecked};
-use crate::{Case, Report};
-use dormouse_base::finding::{Confidence, Evidence, Level};
+use crate::case::Case;
+use crate::fact::{Finding, Unchecked};
+use crate::report::Report;
 
 /// A rule reads the case and what was made of it, and adds what it finds.
 type Rule = fn(&Case, &Report, &mut Vec<Finding>);
@@ -27,16 +27,6 @@ pub(crate) const ALL: [Rule; 8] = [
     acpi::judge,
     rail::judge,
 ];
-
-fn found(
-    id: &'static str,
-    level: Level,
-    confidence: Confidence,
-    fact: Fact,
-    evidence: Vec<Evidence>,
-) -> Finding {
-    Finding { id, level, confidence, fact, evidence }
-}
 
 /// What this text cannot answer.
 pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {

@@ -1,8 +1,8 @@
 //! Suppliers whose sync_state waits: what the boot loader left on stays on.
 
-use super::found;
+use crate::case::Case;
 use crate::fact::{Fact, Finding};
-use crate::{Case, Report};
+use crate::report::Report;
 use dormouse_base::finding::{Confidence, Evidence, Level};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
         // and costs energy alone; a consumer whose probe failed has a finding of its own.
         let level = Level::Note;
         let fact = Fact::SyncPending { supplier: s.clone() };
-        out.push(found("sync-state", level, Confidence::Certain, fact, s.evidence.clone()));
+        out.push(Finding::new("sync-state", level, Confidence::Certain, fact, s.evidence.clone()));
     }
     let waits = case.synced.iter().filter(|s| !s.synced);
     let evidence: Vec<Evidence> = waits.clone().take(3).map(|s| s.evidence.clone()).collect();
@@ -33,6 +33,12 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             (device.clone(), missing.get(device.as_str()).cloned().unwrap_or_default())
         };
         let fact = Fact::Unsynced { suppliers: waits.map(|s| with(&s.device)).collect() };
-        out.push(found("sync-state-waits", Level::Note, Confidence::Certain, fact, evidence));
+        out.push(Finding::new(
+            "sync-state-waits",
+            Level::Note,
+            Confidence::Certain,
+            fact,
+            evidence,
+        ));
     }
 }

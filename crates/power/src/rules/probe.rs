@@ -1,11 +1,11 @@
 //! Attempts to probe that ended badly or cost time.
 
-use super::found;
-use crate::deferral::Cause;
+use crate::case::Case;
 use crate::fact::{Fact, Finding};
 use crate::name::provides;
 use crate::probe::{Outcome, Provider};
-use crate::{Case, Report};
+use crate::report::Report;
+use crate::root::Cause;
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn gave_up(case: &Case, out: &mut Vec<Finding>) {
         let on = case.probes[places[0]].asked.clone();
         let fact = Fact::GaveUp { devices, failed, on };
         let evidence = probes().take(3).map(|p| p.evidence.clone()).collect();
-        out.push(found("provider-missing", level, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("provider-missing", level, Confidence::Certain, fact, evidence));
     }
 }
 
@@ -93,7 +93,7 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Finding>) {
         let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
         let own = own.filter(|e| e.line != p.evidence.line);
         let evidence = [p.evidence.clone()].into_iter().chain(own).collect();
-        out.push(found("probe-failed", Level::Broken, confidence, fact, evidence));
+        out.push(Finding::new("probe-failed", Level::Broken, confidence, fact, evidence));
     }
 }
 
@@ -111,6 +111,6 @@ fn costly(case: &Case, out: &mut Vec<Finding>) {
     for (device, (attempts, us, first)) in costly.into_iter().take(3) {
         let fact = Fact::CostlyAttempts { device: device.to_string(), attempts, us };
         let evidence = [case.probes[first].evidence.clone()].into();
-        out.push(found("attempts-costly", Level::Slow, Confidence::Certain, fact, evidence));
+        out.push(Finding::new("attempts-costly", Level::Slow, Confidence::Certain, fact, evidence));
     }
 }

@@ -6,7 +6,7 @@
 //! | lines, without the marks of mail | `lines` |
 //! | tables | `genpd`, `clk`, `regulator` |
 //! | small files of debugfs and sysfs | `files`, `acpi` |
-//! | folders of such files, capture files, device trees | `whole` |
+//! | folders of such files, device trees | `whole` |
 //! | one message of the kernel | `said` |
 //! | what recorded sleeps switched | `switched` |
 //!
@@ -26,10 +26,11 @@ mod whole;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::klog::{Item, Record, records};
-use crate::part::Part;
+use crate::part::{Part, Taken};
 use crate::text::{self, LONGEST, Text};
 use dormouse_base::loss::Severity;
 use dormouse_power::deferral::Need;
+use dormouse_power::link::Link;
 use dormouse_power::name::{key, keys_upward, stem};
 use dormouse_power::probe::{Life, Outcome, Provider};
 use dormouse_power::{Case, Evidence};
@@ -91,7 +92,7 @@ impl PowerPass {
     }
 
     pub(crate) fn finish(mut self) -> Vec<Text<Case>> {
-        self.texts.extend(self.small.text());
+        self.texts.extend(self.small.text().map(|(name, lines)| of_text(&name, &lines)));
         self.texts
     }
 }
@@ -100,7 +101,7 @@ fn read_part(part: &Part<'_>) -> Text<Case> {
     let (name, bytes) = (part.source.name, part.source.bytes);
     match (part.format, &part.taken) {
         (Format::DeviceTree, _) => whole::of_tree(name, bytes),
-        (_, Some(taken)) => whole::of_capture(name, taken),
+        (_, Some(taken)) => of_capture(name, taken),
         _ => text::none(name, bytes).unwrap_or_else(|| of_text(name, bytes)),
     }
 }
@@ -482,4 +483,32 @@ fn lives(bytes: &[u8], case: &mut Case) {
         }
     });
     case.lives = out;
+}
+
+/// A capture file.
+fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
+    let mut text = Text { name: name.into(), ..Text::default() };
+    match taken {
+        Ok((file, losses)) => {
+            text = of_text(name, &file.domains);
+            text.losses.list.extend(losses.list.iter().cloned());
+            let last = |p: &str| p.rsplit('/').next().unwrap_or(p).to_string();
+            text.case.links.extend(file.links.iter().map(|l| Link {
+                line: 0,
+                supplier: last(&l.supplier),
+                consumer: last(&l.consumer),
+                status: l.status.clone(),
+                sync_state_only: l.sync_state_only,
+            }));
+            if !file.tree.is_empty() {
+                whole::tree(&file.tree, &mut text);
+            }
+            for l in &file.document.losses {
+                let advice = l.advice.clone();
+                text.losses.add("recorder_loss", l.count, Severity::Warning, advice, None);
+            }
+        }
+        Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
+    }
+    text
 }

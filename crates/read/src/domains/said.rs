@@ -4,11 +4,11 @@ use dormouse_base::time::Ns;
 use dormouse_power::cycle::Cycle;
 use dormouse_power::deferral::{Deferral, Source};
 use dormouse_power::domain::{AttachFailed, Unswitched};
-use dormouse_power::fact::Resource;
 use dormouse_power::latency::Exceeded;
 use dormouse_power::link::Unlinked;
 use dormouse_power::pending::Pending;
 use dormouse_power::probe::{Outcome, Probe};
+use dormouse_power::resource::Resource;
 use dormouse_power::{Case, Evidence};
 
 /// Words of which each such message has one; lines without are not looked at.

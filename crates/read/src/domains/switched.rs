@@ -3,7 +3,7 @@
 use dormouse_base::capture::Capture;
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
-use dormouse_power::cost::Switched;
+use dormouse_power::switched::Switched;
 use std::collections::BTreeMap;
 
 /// What the sleeps of a recording paid for domains: medians.

@@ -1,13 +1,10 @@
-//! Files that are no text of their own: device trees, capture files, and folders
-//! with copies of debugfs and sysfs, whose names say what they are.
+//! Files that are no text of their own: device trees, and folders with
+//! copies of debugfs and sysfs, whose names say what they are.
 
-use super::of_text;
 use crate::container::Source;
 use crate::dtb::fdt;
-use crate::part::Taken;
 use crate::text::Text;
 use dormouse_base::loss::Severity;
-use dormouse_power::link::Link;
 use dormouse_power::{Case, rail};
 
 /// Larger files are no attributes.
@@ -33,35 +30,7 @@ pub(super) fn of_tree(name: &str, bytes: &[u8]) -> Text<Case> {
     text
 }
 
-/// A capture file.
-pub(super) fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
-    let mut text = Text { name: name.into(), ..Text::default() };
-    match taken {
-        Ok((file, losses)) => {
-            text = of_text(name, &file.domains);
-            text.losses.list.extend(losses.list.iter().cloned());
-            let last = |p: &str| p.rsplit('/').next().unwrap_or(p).to_string();
-            text.case.links.extend(file.links.iter().map(|l| Link {
-                line: 0,
-                supplier: last(&l.supplier),
-                consumer: last(&l.consumer),
-                status: l.status.clone(),
-                sync_state_only: l.sync_state_only,
-            }));
-            if !file.tree.is_empty() {
-                tree(&file.tree, &mut text);
-            }
-            for l in &file.document.losses {
-                let advice = l.advice.clone();
-                text.losses.add("recorder_loss", l.count, Severity::Warning, advice, None);
-            }
-        }
-        Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
-    }
-    text
-}
-
-fn tree(bytes: &[u8], text: &mut Text<Case>) {
+pub(super) fn tree(bytes: &[u8], text: &mut Text<Case>) {
     match fdt::tree(bytes) {
         Ok(tree) => text.case.rails = rail::rails(&tree),
         Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
@@ -101,8 +70,8 @@ impl Small {
         true
     }
 
-    /// What they say.
-    pub(super) fn text(&self) -> Option<Text<Case>> {
-        (!self.lines.is_empty()).then(|| of_text(&self.name, &self.lines))
+    /// Their name, and what they say.
+    pub(super) fn text(self) -> Option<(String, Vec<u8>)> {
+        (!self.lines.is_empty()).then_some((self.name, self.lines))
     }
 }

@@ -17,7 +17,6 @@
 //! Each cause becomes a wake-up of its own, also where one interrupted sleep has
 //! several or none of them: with other exit latencies they come apart.
 
-use super::trace::is_awake;
 use crate::event::{EventSink, Stamp, TraceEvent, number, word};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::wake::{After, Costs, Pending, Wake, Wakes};
@@ -693,3 +692,9 @@ impl Causes {
 
 #[cfg(test)]
 mod tests;
+
+/// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32, which
+/// some programs print as they please).
+pub(crate) fn is_awake(state: &[u8]) -> bool {
+    matches!(state, b"4294967295" | b"-1" | b"18446744073709551615" | b"0xffffffff")
+}

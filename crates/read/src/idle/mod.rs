@@ -42,6 +42,7 @@ use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
 use std::collections::BTreeMap;
+pub use trace::Keep;
 
 /// What inputs say of idle states.
 #[derive(Clone, Debug, Default)]
@@ -59,16 +60,6 @@ pub struct IdleReading {
     keep: Keep,
     /// Copied trees of sysfs, as text, by the folder or archive that they are in.
     trees: BTreeMap<String, String>,
-}
-
-/// What is kept of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keep {
-    /// Counts: memory does not grow with the trace.
-    #[default]
-    Counts,
-    /// Every sleep too.
-    Episodes,
 }
 
 /// Table and disabled states by CPU.

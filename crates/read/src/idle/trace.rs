@@ -1,8 +1,7 @@
 //! Sleeps in a trace.
 
-use super::Keep;
 use super::between::is_command;
-use super::causes::Causes;
+use super::causes::{Causes, is_awake};
 use super::decisions::Decisions;
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
@@ -11,12 +10,6 @@ use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::tally::{Sleeps, Tally, Woke};
 use dormouse_idle::wake::Episode;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32, which
-/// some programs print as they please).
-pub(crate) fn is_awake(state: &[u8]) -> bool {
-    matches!(state, b"4294967295" | b"-1" | b"18446744073709551615" | b"0xffffffff")
-}
 
 /// Time may run back by so much within one trace, ns: clocks of CPUs differ, and
 /// buffers are merged late.
@@ -507,4 +500,14 @@ impl EventSink for Sink<'_> {
             _ => {}
         }
     }
+}
+
+/// What is kept of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Counts: memory does not grow with the trace.
+    #[default]
+    Counts,
+    /// Every sleep too.
+    Episodes,
 }

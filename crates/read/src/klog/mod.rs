@@ -32,9 +32,7 @@ pub use prefix::{Record, order_of};
 use state::Log;
 pub use tick::tick;
 pub use wrap::may_go_on;
-
-/// Longest line that is looked at in full.
-const MAX_LINE: usize = 8 << 10;
+use wrap::{MAX_LINE, elided};
 
 /// Reads a kernel log.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
@@ -249,11 +247,6 @@ impl Splitter {
             take(Item::Record(record), at);
         }
     }
-}
-
-/// What people write where they left lines out.
-fn elided(text: &[u8]) -> bool {
-    matches!(text, b"..." | b"[...]" | b"...." | b"<snip>" | b"[snip]")
 }
 
 /// The records of one line: each begins at a time stamp of the kernel, the

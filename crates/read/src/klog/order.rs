@@ -2,6 +2,7 @@
 //! line first.
 
 use super::prefix::{self, Record};
+use super::wrap::MAX_LINE;
 use dormouse_base::time::Ns;
 use memchr::memmem;
 
@@ -52,7 +53,7 @@ pub(super) fn newest_first(bytes: &[u8]) -> bool {
     let mut last: Option<When> = None;
     let mut last_mark: Option<usize> = None;
     for line in bytes.split(|&b| b == b'\n').take(LINES) {
-        let record = prefix::strip(&line[..line.len().min(super::MAX_LINE)]);
+        let record = prefix::strip(&line[..line.len().min(MAX_LINE)]);
         let mark = MARKS.iter().position(|m| memmem::find(record.text, m.as_bytes()).is_some());
         if let Some(mark) = mark {
             marks_on += u32::from(last_mark.is_some_and(|l| l < mark));
@@ -86,7 +87,7 @@ pub(super) fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)
         let alone = line.starts_with(b"--")
             || matches!(line.first(), Some(b'{'))
             || line.starts_with(b"__CURSOR=")
-            || prefix::strip(&line[..line.len().min(super::MAX_LINE)]).fresh
+            || prefix::strip(&line[..line.len().min(MAX_LINE)]).fresh
             || crate::text::has_date(line);
         if alone || blocks.is_empty() || blocks.last().is_some_and(|b| is_bare(bytes, b.0)) {
             blocks.push((begin, at));
@@ -108,7 +109,7 @@ fn is_bare(bytes: &[u8], begin: usize) -> bool {
     let rest = bytes.get(begin..).unwrap_or_default();
     let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
     let entry = matches!(line.first(), Some(b'{')) || line.starts_with(b"__CURSOR=");
-    !entry && !prefix::strip(&line[..line.len().min(super::MAX_LINE)]).fresh
+    !entry && !prefix::strip(&line[..line.len().min(MAX_LINE)]).fresh
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Lines that a mail program or a terminal wrapped, put together again: the one place
 //! that does so for kernel messages.
 
-use super::{MAX_LINE, calls, dress, prefix};
+use super::{calls, dress, prefix};
 use crate::text;
 
 /// A line is joined with at most this many that follow.
@@ -112,7 +112,7 @@ fn is_rest(next: &[u8]) -> bool {
     let text = unquoted(next).1.trim_ascii();
     let mark = text.is_empty()
         || text.iter().all(|b| b"`~".contains(b))
-        || super::elided(text)
+        || elided(text)
         || [&b"--"[..], b"**", b"=="].iter().any(|m| text.starts_with(m))
         || text.starts_with(b"#");
     // `Begin: Waiting for root file system`: what another program says on a console.
@@ -176,4 +176,12 @@ mod tests {
         );
         assert_eq!(joined("drv 1-1: calling f_s+0x0/0x248 @\nno idea\n").1, 0);
     }
+}
+
+/// Longest line that is looked at in full.
+pub(super) const MAX_LINE: usize = 8 << 10;
+
+/// What people write where they left lines out.
+pub(super) fn elided(text: &[u8]) -> bool {
+    matches!(text, b"..." | b"[...]" | b"...." | b"<snip>" | b"[snip]")
 }

@@ -198,7 +198,7 @@ impl StorageReading {
 
     fn trace(&mut self, name: &str, bytes: &[u8]) {
         let mut losses = Losses::default();
-        let traces = trace::read(name, bytes, &mut losses);
+        let traces = parts::read(name, bytes, &mut losses);
         if !traces.is_empty() {
             self.traces.extend(traces);
             self.losses.merge(losses);

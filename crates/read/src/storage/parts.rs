@@ -2,7 +2,9 @@
 //! stands between the events says which.
 
 use super::loose::{self, Loose};
+use super::lttng;
 use super::trace::Sink;
+use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::time::Ns;
@@ -260,4 +262,20 @@ impl EventSink for Parts<'_> {
         self.between = self.between.max(Between::Foreign);
         self.carried.is_some()
     }
+}
+
+/// Reads the traces of an input of any format.
+pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
+    let mut parts = Parts::of(name, bytes);
+    let is_text = !bytes[..bytes.len().min(4_096)].contains(&0);
+    if crate::tracedat::is_trace_dat(bytes) || !is_text {
+        crate::events(bytes, &mut parts, losses);
+    } else if babeltrace::begins_as_babeltrace(bytes) {
+        lttng::read(bytes, &mut parts, losses);
+    } else if crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)]) {
+        crate::events(bytes, &mut parts, losses);
+    } else {
+        crate::ftrace::events(bytes, &mut parts, losses);
+    }
+    parts.finish(losses)
 }

@@ -1,11 +1,8 @@
 //! Traces: requests, and what disks did while they waited.
 
+use super::block;
 use super::commands::Commands;
-use super::parts::Parts;
-use super::{block, lttng};
-use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
-use dormouse_base::loss::Losses;
 use dormouse_storage::ledger::Ledger;
 use dormouse_storage::recording::{ClockChange, Trace, WOKEN, Woken};
 use dormouse_storage::runtime::{Function, Runtime};
@@ -16,22 +13,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const UNGATE: &[u8] = b"ufshcd_ungate_work";
 /// The one that switches them off, queued when the delay has passed.
 const GATE: &[u8] = b"=ufshcd_gate_work";
-
-/// Reads the traces of an input of any format.
-pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
-    let mut parts = Parts::of(name, bytes);
-    let is_text = !bytes[..bytes.len().min(4_096)].contains(&0);
-    if crate::tracedat::is_trace_dat(bytes) || !is_text {
-        crate::events(bytes, &mut parts, losses);
-    } else if babeltrace::begins_as_babeltrace(bytes) {
-        lttng::read(bytes, &mut parts, losses);
-    } else if crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)]) {
-        crate::events(bytes, &mut parts, losses);
-    } else {
-        crate::ftrace::events(bytes, &mut parts, losses);
-    }
-    parts.finish(losses)
-}
 
 #[derive(Default)]
 pub(super) struct Sink {

@@ -21,6 +21,7 @@ mod expr;
 mod format;
 mod header;
 mod merge;
+mod opened;
 mod printfmt;
 mod ring;
 mod sections;
@@ -116,7 +117,7 @@ impl<'a> TraceDat<'a> {
         wants: &dyn Fn(&[u8]) -> bool,
         losses: &mut Losses,
     ) -> Result<TraceDat<'a>, TraceDatError> {
-        let mut header = header::read(data, wants, losses)?;
+        let mut header = opened::read(data, wants, losses)?;
         let mut budget = unpack::Budget::for_file(data.len());
         let decoder = decode::Decoder::new(&mut header, &mut budget, losses);
         let counts_time = !matches!(&*header.clock, "counter" | "x86-tsc" | "ppc-tb");

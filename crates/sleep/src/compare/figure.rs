@@ -1,6 +1,6 @@
 //! The figures of a cycle that are compared: totals, phases, counts, devices.
 
-use super::{Seen, device_names};
+use super::seen::{DeviceName, Seen, device_names};
 use crate::analyse::rows::{Row, What};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
@@ -145,17 +145,6 @@ pub fn figures(sides: &[Vec<Seen<'_>>]) -> Vec<Figure> {
         sides.iter().all(known) && (!count || !zero())
     });
     all
-}
-
-/// A device as it is recognised on every side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceName<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its parent's name; empty for none.
-    pub parent: &'a str,
-    /// Which of the namesakes below that parent, from 1.
-    pub nth: u32,
 }
 
 /// One device in one phase.

@@ -9,6 +9,7 @@
 pub mod contrast;
 pub mod figure;
 pub mod order;
+pub mod seen;
 pub mod steady;
 pub mod turns;
 pub mod why;
@@ -17,11 +18,12 @@ use crate::analyse::CycleView;
 use crate::analyse::answer::is_comparable;
 use contrast::{Contrast, cycles_needed};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::{Cycle, Mode};
+use dormouse_base::cycle::Mode;
 use dormouse_base::phase::Direction;
 use dormouse_base::stats::random::Random;
 use dormouse_base::stats::test::holm;
-use figure::{DeviceFigure, DeviceName, Figure};
+use figure::{DeviceFigure, Figure};
+use seen::Seen;
 use std::collections::{BTreeMap, BTreeSet};
 use steady::{Steadiness, steadiness};
 use why::Why;
@@ -33,19 +35,6 @@ pub struct Subject<'a> {
     pub label: String,
     /// Its captures with what `analyse` says of their cycles.
     pub captures: Vec<(&'a Capture, &'a [CycleView])>,
-}
-
-/// One cycle with everything known about it.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// Where it belongs.
-    pub capture: &'a Capture,
-    /// Which of the subject's captures that is.
-    pub nth_capture: usize,
-    /// The cycle.
-    pub cycle: &'a Cycle,
-    /// Its explanation.
-    pub view: &'a CycleView,
 }
 
 /// What was found out about one side.
@@ -297,25 +286,4 @@ fn devices<'a>(cycles: &[Vec<Seen<'a>>], random: &mut Random) -> (Vec<DeviceRow<
         size(y).total_cmp(&size(x)).then_with(|| x.figure.cmp(&y.figure))
     });
     (rows, tested)
-}
-
-/// Every device of a capture as it is recognised in others: by name, parent
-/// and order. Not by driver: kernels print different things in its place.
-fn device_names(capture: &Capture) -> Vec<DeviceName<'_>> {
-    let mut seen: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-    let graph = &capture.graph;
-    graph
-        .devices
-        .iter()
-        .map(|d| {
-            let parent = match d.parent.filter(|p| p.index() < graph.devices.len()) {
-                Some(p) => graph.get(p).name,
-                None => d.parent_name,
-            };
-            let (name, parent) = (capture.names.get(d.name), capture.names.get(parent));
-            let nth = seen.entry((name, parent)).or_default();
-            *nth += 1;
-            DeviceName { name, parent, nth: *nth }
-        })
-        .collect()
 }

@@ -1,8 +1,9 @@
 //! Starts that changed their order: what a change of a kernel's scheduling does, seen
 //! callback by callback.
 
-use super::figure::{DeviceFigure, DeviceName};
-use super::{Seen, Subject, device_names, gather};
+use super::figure::DeviceFigure;
+use super::seen::{DeviceName, Seen, device_names};
+use super::{Subject, gather};
 use crate::analyse::path::Reason;
 use crate::analyse::start::starts;
 use dormouse_base::stats::describe::middle;

@@ -6,8 +6,7 @@
 //! these means add up to the difference of the totals: nothing is left over,
 //! nothing is counted twice.
 
-use super::figure::DeviceName;
-use super::{Seen, device_names};
+use super::seen::{DeviceName, Seen, device_names};
 use crate::analyse::path::Reason;
 use crate::analyse::rows::What;
 use dormouse_base::cycle::Mode;

@@ -1,6 +1,7 @@
 //! Changes that a plan may offer, and what they do to a board.
 
-use super::essential::{Stays, spent};
+use super::essential::{Stays, Wishes, essential};
+use super::spent::{WORTH_LOOKING, spent};
 use crate::simulate::change::{dependents, remove};
 use crate::tune::evidence::evidence;
 use dormouse_base::device::DeviceId;
@@ -46,9 +47,6 @@ impl Kind {
         }
     }
 }
-
-/// Callback time below which no change is worth a look.
-pub(super) const WORTH_LOOKING: Ns = Ns(50_000);
 
 /// One change of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -307,4 +305,12 @@ mod tests {
         assert_eq!(work.in_phase(Phase::Suspend).unwrap().sleep, Ns::from_ms(5));
         assert_eq!(work.in_phase(Phase::Resume).unwrap().sleep, Ns::ZERO);
     }
+}
+
+/// What a plan that may remove `device` must be allowed to remove: those that
+/// go with it and that stay unless they are offered.
+pub fn to_offer(board: &Board, device: DeviceId) -> Vec<DeviceId> {
+    let stay = essential(board, &Wishes::default());
+    let asks = |d: &DeviceId| matches!(stay[d.index()], Some(Stays::Essential | Stays::WakeSource));
+    goes_with(board, Candidate::removal(device)).into_iter().filter(asks).collect()
 }

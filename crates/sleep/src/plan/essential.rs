@@ -1,9 +1,9 @@
 //! What a plan does not offer to remove, and why.
 
-use super::candidate::{Candidate, WORTH_LOOKING, goes_with};
+use super::spent::{WORTH_LOOKING, spent};
 use crate::simulate::change::is_needed;
 use dormouse_base::device::DeviceId;
-use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 
@@ -74,24 +74,6 @@ pub fn essential(board: &Board, wishes: &Wishes) -> Vec<Option<Stays>> {
         }
     }
     stay
-}
-
-/// What a plan that may remove `device` must be allowed to remove: those that
-/// go with it and that stay unless they are offered.
-pub fn to_offer(board: &Board, device: DeviceId) -> Vec<DeviceId> {
-    let stay = essential(board, &Wishes::default());
-    let asks = |d: &DeviceId| matches!(stay[d.index()], Some(Stays::Essential | Stays::WakeSource));
-    goes_with(board, Candidate::removal(device)).into_iter().filter(asks).collect()
-}
-
-/// Time of all callbacks of a device in `directions`.
-pub(super) fn spent(board: &Board, device: DeviceId, directions: &[Direction]) -> Ns {
-    Phase::DEVICE
-        .into_iter()
-        .filter(|p| directions.contains(&p.direction()))
-        .filter_map(|p| board.devices[device.index()].in_phase(p))
-        .map(|w| w.sleep + w.compute)
-        .sum()
 }
 
 /// A device shorter than this part of the longest one is not worth a line.

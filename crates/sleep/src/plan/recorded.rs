@@ -2,24 +2,14 @@
 //! only if the recording would meet it: what the model leaves out stays when something
 //! changes, so it is added to every figure of the changed machine.
 
-use super::{Goal, Reached, ready};
+use super::goal::{Goal, Reached, Slower};
+use super::ready;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
-
-/// By how much a machine as recorded is slower than its model; zero where it is faster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slower {
-    /// All device phases on the way down.
-    pub suspend: Ns,
-    /// All device phases on the way up.
-    pub resume: Ns,
-    /// Until each device of [`Goal::ready`] is ready.
-    pub ready: Vec<Ns>,
-}
 
 /// The machine as it is, twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

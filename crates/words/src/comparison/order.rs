@@ -153,7 +153,8 @@ mod tests {
     use super::*;
     use dormouse_base::phase::Phase;
     use dormouse_sleep::analyse::path::Reason;
-    use dormouse_sleep::compare::figure::{DeviceFigure, DeviceName};
+    use dormouse_sleep::compare::figure::DeviceFigure;
+    use dormouse_sleep::compare::seen::DeviceName;
 
     fn device(name: &str) -> DeviceName<'_> {
         DeviceName { name, parent: "", nth: 1 }

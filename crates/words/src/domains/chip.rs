@@ -1,7 +1,7 @@
 //! The chip as a whole: how much of each kind is on, what each device holds, power
 //! resources of ACPI, and rails in sleep.
 
-use super::{Subject, list, times};
+use super::subject::{Subject, list, times};
 use crate::text::page::Page;
 use crate::wording::domains::named;
 use crate::wording::number::{names, plural};

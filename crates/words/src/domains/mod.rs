@@ -1,8 +1,11 @@
 //! What `dormouse show --only domains` prints.
 
 mod chip;
+mod subject;
 
 pub use dormouse_power::cost::Cost;
+pub use subject::Subject;
+use subject::{list, times};
 
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
@@ -11,29 +14,13 @@ use crate::wording::costs::paid;
 use crate::wording::domains::{advice, cause, failure, held, sentence, status, unchecked};
 use crate::wording::next;
 use crate::wording::number::{names, plural};
-use dormouse_base::loss::Losses;
 use dormouse_power::cost;
 use dormouse_power::domain::Status;
 use dormouse_power::fact::{Finding, Unchecked};
-use dormouse_power::pending::Fate;
 use dormouse_power::probe::Outcome;
+use dormouse_power::supplier::Fate;
 use dormouse_power::{Case, Confidence, Level, Report};
 use serde_json::{Value, json};
-
-/// One judged text.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// As the user named it.
-    pub name: &'a str,
-    /// What it says.
-    pub case: &'a Case,
-    /// What was found.
-    pub report: &'a Report,
-    /// What a sleep pays for its domains.
-    pub costs: &'a [Cost],
-    /// What could not be read.
-    pub losses: &'a Losses,
-}
 
 /// What a sleep pays for each domain of a text; of a domain that it does not have, whose
 /// watts are of another text, nothing.
@@ -145,20 +132,6 @@ fn finding(page: &mut Page, f: &Finding, first: bool) {
     }
 }
 
-/// A list that says how much it leaves out.
-pub(crate) fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
-    if rows.is_empty() {
-        return;
-    }
-    page.heading(&safe(heading));
-    for row in rows.iter().take(top) {
-        page.entry("  ", &safe(row));
-    }
-    if rows.len() > top {
-        page.entry("  ", &format!("and {} more (--top)", rows.len() - top));
-    }
-}
-
 fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
     list(page, "The whole chip", &chip::counts(s), usize::MAX);
     for (dump, reasons) in s.case.dumps.iter().zip(&s.report.held) {
@@ -240,7 +213,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         }
     }
     chip::sections(page, s, top);
-    let row = |r: &dormouse_power::deferral::Root| {
+    let row = |r: &dormouse_power::root::Root| {
         // First the number would read like a verb: "2 waits for".
         let waits = plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait");
         format!("{} ({waits})", cause(&r.cause))
@@ -252,7 +225,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         list(page, "What devices wait for in the end", &rows, top);
     }
     for p in &s.report.suppliers {
-        let row = |c: &dormouse_power::pending::Consumer| match c.fate {
+        let row = |c: &dormouse_power::supplier::Consumer| match c.fate {
             Fate::Failed(e) => format!("{}: its probe failed with {e}", c.name),
             Fate::Waits => format!("{}: it waits to probe itself", c.name),
             Fate::Spoke => format!("{}: a driver speaks of it", c.name),
@@ -303,10 +276,6 @@ fn failed<'a>(s: &Subject<'a>) -> Vec<(&'a str, i32)> {
         }
     }
     out
-}
-
-pub(crate) fn times(n: u64) -> String {
-    if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
 /// What was not looked at, and why.

@@ -1,6 +1,6 @@
 //! What `dormouse tune --apply` found: does the setting help?
 
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::wording::comparison::p_number;
 use crate::wording::next::next;
 use crate::wording::number::plural;

@@ -1,6 +1,6 @@
 //! What `dormouse check --realtime` prints, and the script that mends it.
 
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::safe;
 use crate::wording::next::{next, run, word};
 use crate::wording::realtime::{command, command_line, fault, mend, named, worst};

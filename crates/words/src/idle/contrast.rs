@@ -1,7 +1,7 @@
 //! What `dormouse show --only idle` prints of two sides under the same workloads.
 
 use super::numbers::percent;
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::contrast::{Contrast, Sums, Workload};

@@ -14,6 +14,7 @@ mod show;
 pub mod tune;
 mod turbostat;
 mod verdict;
+mod wrapped;
 
 pub use predict::{Outlook, predict};
 pub use setting::words as setting_words;

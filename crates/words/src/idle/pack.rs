@@ -1,7 +1,7 @@
 //! What `dormouse show --only idle --pack` prints: the work of all CPUs on fewer of them.
 
 use super::numbers::{percent, seconds, us};
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::wording::number::grouped;
 use dormouse_idle::pack::Packed;
 use std::fmt::Write as _;

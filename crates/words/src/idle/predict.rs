@@ -1,7 +1,7 @@
 //! What `dormouse predict` prints.
 
 use super::numbers::{percent, seconds, us};
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::next::next;
 use crate::wording::number::grouped;

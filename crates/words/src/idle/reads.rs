@@ -1,6 +1,6 @@
 //! What `dormouse predict` prints.
 
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::safe;
 use dormouse_idle::reads::{Cell, Line, Waited, lost};
 use dormouse_idle::state::State;

@@ -1,7 +1,7 @@
 //! What `dormouse show --only idle` prints.
 
 use super::numbers::{percent, seconds, us};
-use crate::text::page::{Ink, Page as Lines};
+use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
@@ -89,14 +89,6 @@ pub fn show(page: &Page) -> String {
     }
     out += &follow(page);
     out
-}
-
-/// Words in lines of at most 80 columns, further ones set in by two; a number stays
-/// with its unit.
-pub(super) fn wrap(text: &str) -> String {
-    let mut page = Lines::new(false);
-    page.wrapped(Ink::Plain, 0, 2, text);
-    page.finish()
 }
 
 fn name(r: &Row) -> String {

@@ -2,7 +2,7 @@
 
 use super::numbers::us;
 use super::predict::{NAME_WHAT_WAS, change, delay, other};
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::safe;
 use crate::wording::next::next;
 use crate::wording::number::grouped;

@@ -1,6 +1,6 @@
 //! What `dormouse show --only idle` prints of turbostat's tables.
 
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;

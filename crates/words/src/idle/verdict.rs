@@ -1,7 +1,7 @@
 //! What `dormouse compare --only idle` prints: predictions beside recordings.
 
 use super::numbers::us;
-use super::show::wrap;
+use super::wrapped::wrap;
 use crate::text::safe;
 use crate::wording::number::grouped;
 use crate::wording::plural;

@@ -2,6 +2,7 @@
 
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
+use super::warned::sentences;
 use super::{silent, switches};
 use crate::wording::number::ms;
 use crate::wording::{
@@ -48,7 +49,7 @@ pub(super) fn show(
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
-    let list = super::sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
+    let list = sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
     let warnings = trust::count_of_warnings(list.len(), failed.is_some());
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     let first = facts[..1].to_uppercase();

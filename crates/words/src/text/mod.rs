@@ -7,17 +7,17 @@ mod ranked;
 mod safe;
 mod silent;
 mod switches;
+mod warned;
 
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};
 
 use crate::doctor::{beside, is_of};
-use crate::wording::{losses, next, trust};
+use crate::wording::{next, trust};
 use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::Cycle;
-use dormouse_base::loss::Loss;
 use page::{Ink, Page};
+use warned::{texts, warnings};
 
 /// Everything about the selected cycles. With several cycles: what they have in
 /// common; with one: all of it. The last line is the next command.
@@ -59,32 +59,5 @@ fn last(page: &mut Page, command: Option<String>) {
     if let Some(command) = command {
         page.blank();
         page.verbatim(Ink::Strong, &command);
-    }
-}
-
-/// What is wrong, what it spoils, and what cures it; worst first.
-fn warnings(page: &mut Page, list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) {
-    texts(page, sentences(list, captures, cycle));
-}
-
-/// One sentence a warning; none twice.
-fn sentences(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for l in list {
-        let text = losses::warning(l, captures, cycle);
-        if !out.contains(&text) {
-            out.push(text);
-        }
-    }
-    out
-}
-
-fn texts(page: &mut Page, list: Vec<String>) {
-    if list.is_empty() {
-        return;
-    }
-    page.heading("Warnings");
-    for text in list {
-        page.paragraph(2, &safe(&text));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::device::{device, name};
 use super::losses::guessed;
-use super::number::{change, grouped, plural, share};
+use super::number::{change, grouped, have, share};
 use super::phase::{capitalised, gap, phase};
 use super::printing::{dominates, part, slow_console};
 use super::reason::late_start;
@@ -257,11 +257,6 @@ fn longest_ended(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycle) -
         d.busy[at],
         share(d.busy[at], h.total)
     ))
-}
-
-/// `1 callback has`, `16 callbacks have`.
-pub fn have(n: usize, one: &str) -> String {
-    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
 }
 
 /// What is known of time without a callback, as the end of a sentence.

@@ -8,7 +8,8 @@ use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::compare::Comparison;
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
-use dormouse_sleep::compare::figure::{DeviceName, Figure};
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::seen::DeviceName;
 use dormouse_sleep::compare::why::{Cause, Part, Why};
 
 /// Parts of a difference below this share of the total are not worth a

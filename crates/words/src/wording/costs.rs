@@ -55,7 +55,7 @@ fn to_ns(ms: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_power::cost::Switched;
+    use dormouse_power::switched::Switched;
 
     #[test]
     fn a_sleep_pays_time_and_energy() {

@@ -1,10 +1,11 @@
 //! What was found of power domains and probing, as sentences, and what to do.
 
 use super::number::{ms, names, plural};
-use dormouse_power::deferral::{Cause, Fate, Root};
 use dormouse_power::domain::{Domain, Dump, Held, Status};
-use dormouse_power::fact::{Fact, Resource, Unchecked};
-use dormouse_power::pending;
+use dormouse_power::fact::{Fact, Unchecked};
+use dormouse_power::resource::Resource;
+use dormouse_power::root::{Cause, Fate, Root};
+use dormouse_power::supplier;
 
 /// `waits`, `wait`.
 fn verb(n: usize, one: &'static str, many: &'static str) -> &'static str {
@@ -264,7 +265,7 @@ pub fn sentence(f: &Fact) -> String {
                     s.name
                 );
             }
-            let came = s.consumers.iter().filter(|c| c.fate == pending::Fate::Came).count();
+            let came = s.consumers.iter().filter(|c| c.fate == supplier::Fate::Came).count();
             if came == names.len() {
                 return format!(
                     "{} waited for {}, which came later: nothing is held up.",
@@ -415,14 +416,14 @@ pub fn advice(f: &Fact) -> Vec<String> {
     }
 }
 
-fn sync_advice(supplier: &pending::Supplier) -> Vec<String> {
+fn sync_advice(supplier: &supplier::Supplier) -> Vec<String> {
     let consumers = &supplier.consumers;
     let mut out = Vec::new();
-    let has = |f: fn(pending::Fate) -> bool| consumers.iter().any(|c| f(c.fate));
-    if has(|f| matches!(f, pending::Fate::Failed(_))) {
+    let has = |f: fn(supplier::Fate) -> bool| consumers.iter().any(|c| f(c.fate));
+    if has(|f| matches!(f, supplier::Fate::Failed(_))) {
         out.push("Mend the probes that failed first; their errors stand in the log.".into());
     }
-    if has(|f| f == pending::Fate::Silent) {
+    if has(|f| f == supplier::Fate::Silent) {
         out.push("A consumer that nobody uses: status = \"disabled\" in the device tree. One without its driver: put its module into the image. A parent of the real user: bind the parent's driver.".into());
     }
     if supplier.forced {

@@ -1,8 +1,7 @@
 //! Warnings: what is wrong, what it spoils, and the command that cures it.
 
-use super::bottleneck::have;
 use super::device::name;
-use super::number::{grouped, plural};
+use super::number::{grouped, have, plural};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Began, Cycle};
 use dormouse_base::loss::{Loss, Losses, Severity};

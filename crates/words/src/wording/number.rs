@@ -71,3 +71,8 @@ mod tests {
         assert_eq!(share(Ns(72), Ns(1000)), "7.2 %");
     }
 }
+
+/// `1 callback has`, `16 callbacks have`.
+pub fn have(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
+}

@@ -1,0 +1,42 @@
+//! What inputs speak of, so that whoever finds nothing in them can say where to look.
+
+use dormouse_read::Given;
+use std::path::Path;
+
+/// Whether an input holds what `show --only domains` reads: another verb that found
+/// nothing can say so.
+pub fn speaks_of_domains(given: &Given) -> bool {
+    given.power().is_ok_and(|all| all.iter().any(|t| t.case.speaks()))
+}
+
+/// Whether an input holds what `show --only storage` reads: another verb that found
+/// nothing can say so.
+pub fn speaks_of_storage(given: &Given) -> bool {
+    given.storage().is_ok_and(|r| r.speaks())
+}
+
+/// The text of a board file, which begins with `board N`.
+pub fn board_text(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
+    first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
+}
+
+/// Whether a file can be read and is a board file.
+pub fn is_board_file(given: &Given, path: &Path) -> bool {
+    let opened = (!path.is_dir()).then(|| given.raw(path).ok()).flatten();
+    opened.is_some_and(|b| {
+        board_text(String::from_utf8_lossy(&b[..b.len().min(4096)]).as_bytes()).is_some()
+    })
+}
+
+/// The form that reads what another one found nothing in.
+pub(crate) fn elsewhere(given: &Given) -> Option<&'static str> {
+    if speaks_of_domains(given) {
+        return Some(
+            "\n  it speaks of power domains or probing: dormouse show --only domains (before: domains show)",
+        );
+    }
+    speaks_of_storage(given)
+        .then_some("\n  it speaks of storage: dormouse show --only storage (before: storage show)")
+}

@@ -1,0 +1,43 @@
+//! A text or a machine, taken apart: what rules read.
+
+use crate::attempt::{self, Attempt, Place};
+use crate::message::Message;
+use crate::now::{Waiting, Writer};
+use crate::timer::Timer;
+use crate::value::{self, Value};
+
+/// One text, taken apart.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// Messages, in order of the text.
+    pub messages: Vec<Message>,
+    /// Values of kernel files that the text shows, in its order.
+    pub values: Vec<Value>,
+    /// Attempts to sleep, in order of the text.
+    pub attempts: Vec<Attempt>,
+    /// Parts of attempts whose beginning is not in the text: the first message of each,
+    /// and whether its end is there.
+    pub parts: Vec<(usize, bool)>,
+    /// Tasks that waited while the machine was looked at; none of a text.
+    pub waiting: Vec<Waiting>,
+    /// Tasks that ran under a real-time policy meanwhile; none of a text.
+    pub spinning: Vec<Waiting>,
+    /// Armed timers of the running machine; none of a text.
+    pub timers: Vec<Timer>,
+    /// Disks of the running machine that have data to write; none of a text.
+    pub disks: Vec<Writer>,
+}
+
+impl Case {
+    /// Takes messages apart; attempts to sleep are at `places`.
+    pub fn new(messages: Vec<Message>, places: &[Place]) -> Case {
+        let values = value::shown(&messages);
+        let (attempts, parts) = attempt::attempts(&messages, places);
+        Case { messages, values, attempts, parts, ..Case::default() }
+    }
+
+    /// The messages of an attempt.
+    pub fn of(&self, attempt: &Attempt) -> &[Message] {
+        &self.messages[attempt.first..attempt.end]
+    }
+}

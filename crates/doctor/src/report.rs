@@ -1,0 +1,59 @@
+//! What the doctor says of a text or a recording.
+
+use crate::finding::{Finding, Level, Unchecked};
+use crate::said::{Printed, Unjudged};
+
+/// What the doctor says of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Worst first; equal ones in order of the text.
+    pub findings: Vec<Finding>,
+    /// What the text cannot show.
+    pub unchecked: Vec<Unchecked>,
+    /// Attempts to sleep in the text, in its order.
+    pub sleeps: Vec<Sleep>,
+    /// Lines of a kernel log in the text.
+    pub logged: usize,
+    /// Where a further log begins in the text, by its lines: of a later boot, or of
+    /// another machine.
+    pub logs: Vec<u64>,
+    /// Messages of attempts that tell of an error or a timeout and are evidence of no
+    /// finding: what a driver complains of and no rule knows.
+    pub errors: Vec<Unjudged>,
+    /// Which kernels print what the text shows, where it names none.
+    pub printed: Option<Printed>,
+    /// It is a recording, a trace or a capture, not a text.
+    pub recorded: bool,
+}
+
+/// An attempt to sleep, for a reader who wants to find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// `s2idle`, `deep`, `hibernation`; empty if the text does not say.
+    pub mode: String,
+    /// Line of its first message, from 1.
+    pub line: u64,
+    /// The text has its beginning.
+    pub begun: bool,
+    /// The text has its end.
+    pub closed: bool,
+}
+
+/// The worst first; of what costs time the dearest comes first.
+pub(crate) fn sorted(findings: &mut [Finding]) {
+    let cost = |f: &Finding| f.costs.filter(|_| f.level == Level::Slow);
+    findings.sort_by_key(|f| (f.level, f.confidence, std::cmp::Reverse(cost(f))));
+}
+
+impl Report {
+    /// Takes in what another reading of the same machine says: what neither could show
+    /// stays unchecked, and no rule speaks twice.
+    pub fn join(&mut self, other: Vec<Finding>) {
+        for f in other {
+            if !self.findings.iter().any(|x| x.id == f.id) {
+                self.findings.push(f);
+            }
+        }
+        sorted(&mut self.findings);
+    }
+}

@@ -1,0 +1,12 @@
+//! What a kernel can be told to leave on: `pd_ignore_unused` and its like.
+
+/// What a kernel can be told to leave on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Resource {
+    /// Power domains.
+    Domains,
+    /// Clocks.
+    Clocks,
+    /// Regulators.
+    Regulators,
+}

@@ -1,0 +1,246 @@
+//! One pass over inputs: of each, one look by every subject that is wanted.
+
+use crate::capture_file;
+use crate::detect::Format;
+use crate::doctor::Heard;
+use crate::domains::{self, PowerPass};
+use crate::event::EventSink;
+use crate::idle::{IdleReading, Keep};
+use crate::part::Part;
+use crate::storage::{StoragePass, StorageReading};
+use crate::text::Text;
+use crate::track::Tracker;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::Severity;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a caller wants of its inputs: it pays for nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Cycles of system sleep.
+    pub sleep: bool,
+    /// With them, what logs and capture files say besides times.
+    pub heard: bool,
+    /// What each text says by itself, as a kernel log.
+    pub said: bool,
+    /// CPU idle states, and what is kept of their traces.
+    pub idle: Option<Keep>,
+    /// Storage and runtime power management.
+    pub storage: bool,
+    /// Power domains and probing.
+    pub power: bool,
+}
+
+impl Wanted {
+    /// System sleep alone.
+    pub const SLEEP: Wanted =
+        Wanted { sleep: true, heard: false, said: false, idle: None, storage: false, power: false };
+
+    /// Everything that is in the inputs, but for what is said in words once more.
+    pub const ALL: Wanted = Wanted {
+        heard: true,
+        idle: Some(Keep::Counts),
+        storage: true,
+        power: true,
+        ..Wanted::SLEEP
+    };
+}
+
+/// All that was read: what was not wanted is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// One capture per machine; of inputs that do not name their host, one per kernel, and
+    /// one per input that does not name its kernel either. All cycles of a machine share
+    /// one device graph and stand in order of path, then of time; captures stand in order
+    /// of their first input. Inputs without anything to analyse leave a capture
+    /// without cycles, so that their losses are not silent.
+    pub captures: Vec<Capture>,
+    /// What logs and capture files say besides times.
+    pub heard: Vec<Heard>,
+    /// What each text says by itself.
+    pub said: Vec<Text<dormouse_doctor::Case>>,
+    /// CPU idle states.
+    pub idle: IdleReading,
+    /// Storage and runtime power management.
+    pub storage: StorageReading,
+    /// Power domains and probing, a text each.
+    pub power: Vec<Text<dormouse_power::Case>>,
+}
+
+impl Reading {
+    /// Whether there is nothing to analyse.
+    pub fn is_empty(&self) -> bool {
+        self.captures.iter().all(|c| c.cycles.is_empty() && c.ranked.is_empty())
+    }
+}
+
+/// Every subject that is wanted, fed with one input after another.
+pub(crate) struct Pass {
+    wanted: Wanted,
+    /// Whether one file is all that there is.
+    alone: bool,
+    machines: Machines,
+    storage: StoragePass,
+    power: PowerPass,
+    /// How many inputs came, and those whose idle traces wait for tables.
+    count: usize,
+    pub(crate) idle_later: BTreeSet<usize>,
+    pub(crate) out: Reading,
+}
+
+impl Pass {
+    pub(crate) fn of(wanted: Wanted, alone: bool) -> Pass {
+        let idle = IdleReading::keeping(wanted.idle.unwrap_or_default());
+        Pass {
+            wanted,
+            alone,
+            machines: Machines::default(),
+            storage: StoragePass::default(),
+            power: PowerPass::default(),
+            count: 0,
+            idle_later: BTreeSet::new(),
+            out: Reading { idle, ..Reading::default() },
+        }
+    }
+
+    /// Whether the lines of text traces are of use before their turn.
+    pub(crate) fn wants_lines(&self) -> bool {
+        self.wanted.sleep
+    }
+
+    /// Shows `part` to every subject; `lines` are those of a text trace that matter for
+    /// system sleep, if they were found already.
+    pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
+        let wanted = self.wanted;
+        if wanted.idle.is_some() {
+            // A member of an archive is not all that there is.
+            let alone = self.alone && part.source.group.is_empty();
+            if self.out.idle.add(&part, alone) {
+                self.idle_later.insert(self.count);
+            }
+        }
+        self.count += 1;
+        if wanted.storage {
+            self.storage.add(&part);
+        }
+        if wanted.power {
+            self.power.add(&part);
+        }
+        if wanted.said {
+            self.out.said.push(crate::doctor::read_part(&part));
+        }
+        if wanted.sleep {
+            let heard = wanted.heard.then_some(&mut self.out.heard);
+            self.machines.add(&part, lines, heard, None);
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Reading {
+        self.out.captures = self.machines.finish();
+        self.out.storage = self.storage.finish();
+        self.out.power = self.power.finish();
+        for c in &self.out.captures {
+            let source = c.cycles.first().map_or("", |x| c.names.get(x.source));
+            let of = |t: &&mut Text<dormouse_power::Case>| {
+                source.strip_prefix(&*t.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
+            };
+            if let Some(t) = self.out.power.iter_mut().find(of) {
+                t.case.switched = domains::switched(c);
+            }
+        }
+        self.out
+    }
+}
+
+/// A machine whose inputs are still coming, or one that came whole.
+enum Slot {
+    /// With whether its inputs name their host: else they may be of several machines.
+    Tracker(Box<Tracker>, bool),
+    /// A capture file describes its machine alone.
+    Whole(Box<Capture>),
+}
+
+/// One slot per machine, in order of first appearance.
+#[derive(Default)]
+pub(crate) struct Machines {
+    slots: Vec<Slot>,
+    by_key: BTreeMap<String, usize>,
+}
+
+impl Machines {
+    /// Adds what `part` says of system sleep, and what it says in words if somebody
+    /// listens.
+    pub(crate) fn add(
+        &mut self,
+        part: &Part<'_>,
+        lines: Option<crate::ftrace::Scanned<'_>>,
+        heard: Option<&mut Vec<Heard>>,
+        others: Option<&mut dyn EventSink>,
+    ) {
+        let source = &part.source;
+        if let Some(taken) = &part.taken {
+            if let (Some(list), Some(file)) = (heard, part.file()) {
+                list.push(crate::doctor::heard(source.name, file));
+            }
+            let capture = capture_file::capture(source.name, taken, source.damage.clone());
+            self.slots.push(Slot::Whole(Box::new(capture)));
+            return;
+        }
+        let host = crate::detect::host(source.bytes);
+        // Inputs that do not name their host are read together if the caller named
+        // them, and by folder if they were found: a log and a trace may be of one cycle.
+        let known = host.is_some();
+        let key = match host {
+            Some(h) => format!("host {}", String::from_utf8_lossy(h)),
+            None => format!("group {}", source.group),
+        };
+        let slots = &mut self.slots;
+        let at = *self.by_key.entry(key).or_insert_with(|| {
+            slots.push(Slot::Tracker(Box::default(), known));
+            slots.len() - 1
+        });
+        let Slot::Tracker(tracker, _) = &mut self.slots[at] else { return };
+        tracker.begin_source(source.name);
+        if let Some(damage) = source.damage.clone() {
+            tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
+        }
+        match (lines, heard) {
+            (Some(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
+            (_, Some(list)) if part.format == Format::KernelLog => {
+                let case = crate::doctor::read_beside(source.name, source.bytes, tracker).case;
+                let name = source.name.to_string();
+                list.push(Heard { name, case, is_log: true, ..Heard::default() });
+            }
+            _ => parse_one(part.format, source.bytes, tracker, others),
+        }
+        tracker.end_source();
+    }
+
+    pub(crate) fn finish(self) -> Vec<Capture> {
+        let finish = |slot| match slot {
+            Slot::Tracker(t, known) => t.finish_apart(known),
+            Slot::Whole(c) => vec![*c],
+        };
+        self.slots.into_iter().flat_map(finish).collect()
+    }
+}
+
+/// The one place that knows all formats.
+fn parse_one(
+    format: Format,
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    others: Option<&mut dyn EventSink>,
+) {
+    match (format, others) {
+        (Format::Ftrace, None) => crate::ftrace::parse(bytes, tracker),
+        (Format::Ftrace, Some(o)) => crate::ftrace::parse_with(bytes, tracker, o),
+        (Format::KernelLog, _) => crate::klog::parse(bytes, tracker),
+        (Format::TraceDat, None) => crate::tracedat::parse(bytes, tracker),
+        (Format::TraceDat, Some(o)) => crate::tracedat::parse_with(bytes, tracker, o),
+        (Format::Perfetto, None) => crate::perfetto::parse(bytes, tracker),
+        (Format::Perfetto, Some(o)) => crate::perfetto::parse_with(bytes, tracker, o),
+        // A capture file has a tracker of its own, see above.
+        (Format::CaptureFile | Format::Blktrace | Format::DeviceTree | Format::Unknown, _) => {}
+    }
+}
