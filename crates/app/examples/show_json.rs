@@ -5,7 +5,7 @@
 //! `show_json [-n REPEATS] FILE…`
 
 use dormouse_app::explain;
-use dormouse_read::{Input, container};
+use dormouse_read::{Given, Input, container};
 use dormouse_words::{Selection, json};
 use std::fs::File;
 use std::io::{self, Write};
@@ -44,9 +44,9 @@ fn main() {
     let mut input = 0;
     for path in &paths {
         let count = &mut |source: container::Source<'_>| input += source.bytes.len() as u64;
-        container::for_each(&Input::from_arg(path), &Default::default(), count).expect("it opens");
+        container::Door::default().for_each(&Input::from_arg(path), count).expect("it opens");
     }
-    let all = explain::inputs(&paths).expect("there are cycles");
+    let all = explain::inputs(&Given::new(&paths)).expect("there are cycles");
     let write = || {
         let mut out = Counted(File::create("/dev/null").expect("/dev/null"), 0);
         json::show(&all, &Selection::default(), &mut out).expect("it is written");

@@ -67,6 +67,7 @@ mod tests {
     use dormouse_storage::simulate::settings::{Governor, laboratory};
     use std::collections::BTreeMap as Map;
     use std::fmt::Write as _;
+    use std::path::PathBuf;
 
     /// A trace of a disk whose clock devfreq raises and lowers, as the kernel writes it.
     fn trace(governed: bool) -> (String, Outcome, Load) {
