@@ -60,7 +60,10 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
         let report = judge(&t.case);
         logged |= report.logged > 0;
         let values = t.case.values.iter().any(|v| !is_table(&v.path));
-        let speaks = !report.sleeps.is_empty() || !report.findings.is_empty() || values;
+        let speaks = !report.sleeps.is_empty()
+            || !report.findings.is_empty()
+            || values
+            || t.case.night.speaks();
         let recorded = if speaks { Vec::new() } else { recordings(given, &t.name)? };
         spoke |= speaks || !recorded.is_empty();
         if !recorded.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::attempt::{self, Attempt, Place};
 use crate::message::Message;
+use crate::night::Night;
 use crate::now::{Waiting, Writer};
 use crate::timer::Timer;
 use crate::value::{self, Value};
@@ -26,6 +27,8 @@ pub struct Case {
     pub timers: Vec<Timer>,
     /// Disks of the running machine that have data to write; none of a text.
     pub disks: Vec<Writer>,
+    /// What the text shows of nights besides messages.
+    pub night: Night,
 }
 
 impl Case {

@@ -10,6 +10,7 @@
 //! | where in a sleep a message stands | `stage` |
 //! | crashes, warnings, stuck tasks and CPUs | `trouble` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
+//! | what a text shows of nights besides messages: counters, tables, batteries, rounds | `night` |
 //! | what the files of a running machine say | `now` |
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
@@ -38,6 +39,7 @@ pub mod formats;
 pub mod freezing;
 mod logs;
 pub mod message;
+pub mod night;
 pub mod now;
 pub mod offered;
 pub mod phases;

@@ -262,8 +262,17 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         ("thaw_secondary_cpus", Resume, Some(Phase::CpuOn)),
         ("async_resume", Resume, None),
     ];
-    frames.iter().find_map(|f| {
+    let has = |name: &str| frames.iter().any(|f| f.function == name);
+    let by_name = frames.iter().find_map(|f| {
         let k = known.iter().find(|k| k.0 == f.function)?;
         Some(Stage::new(k.1, k.2))
-    })
+    });
+    // Frames of inlined functions are missing; what a sleep does with CPUs is told apart from
+    // other hotplug by its caller.
+    let cpus = || match (has("suspend_devices_and_enter"), has("_cpu_down"), has("_cpu_up")) {
+        (true, true, _) => Some(Stage::new(Suspend, Some(Phase::CpuOff))),
+        (true, _, true) => Some(Stage::new(Resume, Some(Phase::CpuOn))),
+        _ => None,
+    };
+    by_name.or_else(cpus)
 }

@@ -3,6 +3,7 @@
 
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::klog::{self, Item, MARKS, NEWEST_FIRST, order_of};
+use crate::night;
 use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
 use crate::track::Tracker;
@@ -136,7 +137,9 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
         ..Place::default()
     };
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
-    Text { name: name.into(), case: Case::new(messages, &places), losses }
+    let mut case = Case::new(messages, &places);
+    case.night = night::read(bytes);
+    Text { name: name.into(), case, losses }
 }
 
 /// Where the attempt of a cycle is.

@@ -21,6 +21,7 @@ mod idle_oracle;
 #[path = "support/invariants.rs"]
 mod invariants;
 mod kernel_log;
+mod night;
 mod oracle;
 mod perfetto_oracle;
 mod probing;

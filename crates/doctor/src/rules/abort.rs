@@ -425,7 +425,24 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
     evidence.extend(lines(g.messages.iter().copied()));
     let awake = awake.map(|a| a.1);
     let f = device_failed(device(g), g.error, g.messages.len(), is_usb(g), awake);
+    let port = if awake.is_none() && g.error == -EBUSY { port(case, g) } else { None };
+    let f = match port {
+        Some((m, port)) => at_port(f, m, port),
+        None => f,
+    };
     reasoned(case, f.shown_by(evidence), g.messages.first().copied())
+}
+
+/// `Port change event, 1-10, id 15, portsc: 0x202a0`: the port of a host controller that had
+/// an event before the controller refused (drivers/usb/host/xhci-ring.c:handle_port_status).
+fn port<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
+    let at =
+        case.messages.iter().position(|m| g.messages.first().is_some_and(|f| f.line == m.line))?;
+    case.messages[at.saturating_sub(NEAR)..at].iter().rev().find_map(|m| {
+        let (who, rest) = m.text.split_once(": Port change event, ")?;
+        let port = rest.split([',', ' ']).next()?;
+        (who.ends_with(g.device) && port.contains('-')).then_some((m, port))
+    })
 }
 
 /// Adds what the failed device or its driver said just before: that is the reason.
@@ -490,6 +507,16 @@ pub(crate) fn device_failed(
         _ => f,
     };
     f.of_devices([device])
+}
+
+/// A host controller that refused right after an event at one of its ports.
+fn at_port(mut f: Finding, m: &Message, port: &str) -> Finding {
+    let who = f.about.devices.first().map_or(String::new(), say::device);
+    let often = say::times(f.about.times.unwrap_or(1));
+    f.advice.clear();
+    f.says(format!("{who} ended the sleep{often}: error -{EBUSY} (EBUSY). Just before, its port {port} had an event: what is plugged in there, or its wakeup, keeps the controller awake."))
+        .look(format!("Unplug what is at port {port} (lsusb -t, /sys/bus/usb/devices/{port}/product), or switch its power/wakeup off, and try again."))
+        .shown_by(lines([m]))
 }
 
 /// So many messages before a failure a hub may have told of a device below it.

@@ -136,7 +136,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let (at, often) = (w.words(), say::times(list.len()));
     let text = match t.kind {
-        Kind::Crash => format!("The kernel crashed{often} {at}{place}."),
+        Kind::Crash => format!("The kernel crashed{often} {at}{place}.{}", earlier(case, t)),
         Kind::Warning => format!("The kernel warned{often} {at}{place}."),
         Kind::Locks => {
             let what = t.words.trim_start_matches("WARNING: ").trim_end_matches(" detected");
@@ -187,6 +187,20 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     match reason(case, t) {
         Some(m) => f.because(format!("It says: \"{}\"", m.text.trim())),
         None => f,
+    }
+}
+
+/// `[#2]`: the crash is not the first of its boot (die_counter of
+/// arch/*/kernel/), and the first is not in the text.
+fn earlier(case: &Case, t: &Trouble<'_>) -> String {
+    let number =
+        case.messages[t.at].after("[#").and_then(|r| r.split(']').next()?.parse::<u32>().ok());
+    let first = case.messages[..t.at].iter().any(|m| m.has("[#1]"));
+    match number {
+        Some(n) if n > 1 && !first => format!(
+            " It is number {n} since the start: the first is not in the text, and may have caused it."
+        ),
+        _ => String::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod hibernation;
 mod knob;
 mod line;
 pub(crate) mod mode;
+mod night;
 pub(crate) mod phase;
 pub(crate) mod platform;
 pub(crate) mod ready;
@@ -25,7 +26,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 17] = [
+pub(crate) const ALL: [Rule; 18] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -43,6 +44,7 @@ pub(crate) const ALL: [Rule; 17] = [
     knob::judge,
     ready::judge,
     source::judge,
+    night::judge,
 ];
 
 /// Checks that this text cannot answer.
@@ -51,7 +53,7 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     let mut out = Vec::new();
     // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.
     let s2idle = case.attempts.iter().any(|a| matches!(a.mode.as_str(), "s2idle" | ""));
-    if s2idle && !mode::has_counters(case) {
+    if s2idle && !mode::has_counters(case) && !night::has_counters(case) {
         out.push(Unchecked::Hardware);
     }
     if !case.attempts.is_empty() && !has("calling ") {

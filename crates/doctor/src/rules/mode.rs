@@ -4,6 +4,7 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
+use super::night::latency;
 use super::platform;
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -71,7 +72,10 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         "its power management unit never reached the deepest state"
     };
     let kept = platform::kept(case);
-    let unknown = if kept.is_some() { "" } else { " The text does not say what kept it." };
+    let named = kept.is_some()
+        || latency::is_named(case)
+        || case.messages.iter().any(|m| m.has("LPI: Constraint not met"));
+    let unknown = if named { "" } else { " The text does not say what kept it." };
     let f = name_only(Confidence::Certain)
         .says(format!(
             "The machine slept in name only{}: {who}.{unknown}",
@@ -204,8 +208,8 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
         evidence.extend(processor.iter().map(shown));
         evidence.extend(lines(package));
         let f = name_only(Confidence::Likely)
-            .says("The machine sleeps in name only: the processor reaches its deepest package state, and the platform never counted any sleep.")
-            .look("The fault is outside the processor: firmware, or a device that keeps its part on (pmc_core: ltr_show, slp_s0_debug_status).")
+            .says("The machine sleeps in name only, or its counter does not work: the processor reaches its deepest package state, and the platform never counted any sleep.")
+            .look("Read substate_residencies of pmc_core: parts that have it may leave slp_s0_residency_usec at 0. If that is 0 too, the fault is outside the processor: firmware, or a device that keeps its part on (ltr_show, slp_s0_debug_status).")
             .shown_by(evidence);
         out.push(f);
     } else if case.attempts.iter().any(|a| is_s2idle(&a)) {

@@ -43,63 +43,16 @@ pub(super) fn kept(case: &Case) -> Option<Kept> {
             unmet.push((name, m));
         }
     }
-    let least = latency(case);
-    if unmet.is_empty() && least.is_none() {
+    if unmet.is_empty() {
         return None;
     }
-    let mut words = String::new();
-    if !unmet.is_empty() {
-        let names: Vec<&str> = unmet.iter().map(|u| u.0).collect();
-        let (noun, verb) =
-            if names.len() == 1 { ("condition", "was") } else { ("conditions", "were") };
-        words = format!("These {noun} of SLP_S0 {verb} not met: {}.", names.join(", "));
-        if names.len() == 1 {
-            words = words.replacen("These", "This", 1);
-        }
-    }
-    let mut evidence: Vec<Evidence> = unmet.iter().take(8).map(|u| Evidence::from(u.1)).collect();
-    if let Some((name, ns, m)) = least {
-        let sep = if words.is_empty() { "" } else { " " };
-        words += &format!(
-            "{sep}Of the latencies that devices ask for, that of {name} is the least: {} ns.",
-            say::grouped(ns)
-        );
-        evidence.push(Evidence::from(m));
-    }
+    let names: Vec<&str> = unmet.iter().map(|u| u.0).collect();
+    let words = match names[..] {
+        [one] => format!("This condition of SLP_S0 was not met: {one}."),
+        _ => format!("These conditions of SLP_S0 were not met: {}.", names.join(", ")),
+    };
+    let evidence = unmet.iter().take(8).map(|u| Evidence::from(u.1)).collect();
     Some(Kept { words, evidence })
-}
-
-/// `4  PMC0:XHCI  LTR: RAW: 0x88a0  Non-Snoop(ns): 0  Snoop(ns): 163840`: the device whose
-/// latency is the least, if it is less than half of the next.
-fn latency(case: &Case) -> Option<(&str, u64, &Message)> {
-    let read = |text: &str, word: &str| -> Option<u64> {
-        let rest = text.split_once(word)?.1.trim_start();
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        rest[..end].parse().ok().filter(|&n| n > 0)
-    };
-    let row = |m: &'_ Message| -> Option<u64> {
-        let (non, snoop) = (
-            read(&m.text, "Non-Snoop(ns):"),
-            read(&m.text, "\tSnoop(ns):").or_else(|| {
-                let (_, rest) = m.text.split_once("Non-Snoop(ns):")?;
-                read(rest, "Snoop(ns):")
-            }),
-        );
-        [non, snoop].into_iter().flatten().min()
-    };
-    let mut all: Vec<(u64, &Message)> = case
-        .messages
-        .iter()
-        .filter(|m| m.has("LTR: RAW:"))
-        .filter_map(|m| Some((row(m)?, m)))
-        .collect();
-    all.sort_by_key(|a| a.0);
-    let (ns, m) = *all.first()?;
-    if all.get(1).is_some_and(|next| next.0 < ns.saturating_mul(2)) {
-        return None;
-    }
-    let name = m.text.split("LTR: RAW:").next()?.split_whitespace().last()?;
-    Some((name.rsplit(':').next().unwrap_or(name), ns, m))
 }
 
 /// Whether the text has any of these tables.

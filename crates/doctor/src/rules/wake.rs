@@ -1,10 +1,13 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
+use super::night::owner;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
+use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 /// What a kernel says of how the wake-up came, of its debug messages
 /// (drivers/acpi/sleep.c and drivers/acpi/x86/s2idle.c:acpi_s2idle_wake, 5.4 to 7.3;
@@ -43,26 +46,52 @@ fn irq(m: &Message) -> Option<(&str, Option<&str>)> {
         let name = rest[number.len()..].trim_start_matches([',', ' ']).trim();
         return (!number.is_empty()).then_some((number, Some(name).filter(|n| !n.is_empty())));
     }
+    // `pm_system_irq_wakeup: 11 triggered pinctrl_amd` of Android's and ChromeOS' kernels.
+    if let Some((number, name)) =
+        m.after("pm_system_irq_wakeup: ").and_then(|r| r.split_once(" triggered "))
+    {
+        let name = name.trim();
+        let is = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        return is.then_some((number, Some(name).filter(|n| !n.is_empty() && *n != "null")));
+    }
     let rest = m.after("Triggering wakeup from IRQ ").or_else(|| m.after("IRQ wakeup: IRQ "))?;
     let number = digits(rest);
     let whole = rest[number.len()..].chars().next().is_none_or(char::is_whitespace);
     (!number.is_empty() && whole).then_some((number, None))
 }
 
-/// The owner of an interrupt, where the text shows its row of `/proc/interrupts`: counts of
-/// the CPUs, chip, number and kind there, names (kernel/irq/proc.c:show_interrupts).
-fn owner(case: &Case, number: &str) -> Option<(String, u64)> {
-    case.messages.iter().find_map(|m| {
-        let rest = m.text.trim_start().strip_prefix(number)?.strip_prefix(':')?;
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let counts = words.iter().take_while(|w| w.bytes().all(|b| b.is_ascii_digit())).count();
-        let kind = words.iter().position(|w| {
-            let w = w.to_ascii_lowercase();
-            ["edge", "level", "fasteoi", "msi", "handler"].iter().any(|k| w.ends_with(k))
-        })?;
-        let name = words[kind + 1..].join(" ");
-        (counts > 0 && !name.is_empty()).then_some((name, m.line))
-    })
+/// Who woke a machine, as messages of one sleep name it: `IRQ 9`, `IRQ 391 of bt_host_wake`.
+pub(super) fn named_in(messages: &[Message]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for m in messages {
+        let who = match irq(m) {
+            Some((number, Some(name))) => format!("IRQ {number} of {name}"),
+            Some((number, None)) => format!("IRQ {number}"),
+            None => match m.after("Resume caused by ").filter(|_| m.trust.is_of_a_kernel()) {
+                Some(rest) => rest.trim().to_string(),
+                None => continue,
+            },
+        };
+        if !out.contains(&who) {
+            out.push(who);
+        }
+    }
+    out
+}
+
+/// Interrupts that words of the text name as what woke, and no line of the kernel does.
+fn in_words(case: &Case, irqs: &[Irq<'_>]) -> Vec<String> {
+    let mut out = Vec::new();
+    for m in case.messages.iter().filter(|m| !m.trust.is_of_a_kernel() && irq(m).is_none()) {
+        for (at, _) in m.text.match_indices("IRQ ") {
+            let number = digits(&m.text[at + 4..]);
+            let known = irqs.iter().any(|e| e.number == number) || out.iter().any(|n| n == number);
+            if !number.is_empty() && !known {
+                out.push(number.to_string());
+            }
+        }
+    }
+    out
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -120,20 +149,59 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let often = |n: usize| if n == 1 { String::new() } else { format!(" ({n} times)") };
     let mut devices = Vec::new();
     let mut named = !pins.is_empty() || !others.is_empty();
+    let acpi = !how.is_empty()
+        || !gpes.is_empty()
+        || case.messages.iter().any(|m| PC.iter().any(|w| m.has(w)));
     let mut by: Vec<String> = Vec::new();
+    let mut more = String::new();
     for e in &irqs {
-        let shown = owner(case, &e.number).filter(|_| e.name.is_none());
-        let name = e.name.clone().or(shown.map(|o| o.0));
+        let shown = owner::irq(case, &e.number, acpi).filter(|_| e.name.is_none());
+        let by_table = shown.as_ref().filter(|r| r.device.is_some());
+        let name = e.name.clone().or(by_table.map(|r| r.words.clone()));
         named |= name.is_some();
-        devices.extend(name.iter().map(|n| Device { name: n.clone(), driver: String::new() }));
-        let name = name.map_or(String::new(), |n| format!(" of {n}"));
-        by.push(format!("IRQ {}{name}{}", e.number, often(e.times)));
+        let device = e.name.clone().or(by_table.and_then(|r| r.device.clone()));
+        devices.extend(device.map(|name| Device { name, driver: String::new() }));
+        match (name, shown) {
+            (Some(name), shown) => {
+                by.push(format!("IRQ {} of {name}{}", e.number, often(e.times)));
+                evidence.extend(shown.into_iter().flat_map(|r| r.evidence));
+            }
+            (None, Some(r)) => {
+                by.push(format!("IRQ {}{}", e.number, often(e.times)));
+                more += &format!(" IRQ {} is {}.", e.number, r.words);
+            }
+            (None, None) => by.push(format!("IRQ {}{}", e.number, often(e.times))),
+        }
     }
     by.extend(others.iter().map(|o| o.0.clone()));
     let list = |words: &str, all: Vec<String>| match all.len() {
         0 => String::new(),
         _ => format!(" ({words} {})", all.join(", ")),
     };
+    for (gpe, _) in &gpes {
+        let number = u32::from_str_radix(gpe.trim_start_matches("0x"), 16).ok();
+        if let Some(r) = number.and_then(|n| owner::gpe(case, n)) {
+            named |= r.device.is_some();
+            more += &format!(" GPE {gpe} is {}.", r.words);
+            devices.extend(r.device.map(|name| Device { name, driver: String::new() }));
+            evidence.extend(r.evidence);
+        } else if gpes.len() > 1 {
+            more += &format!(" Whose GPE {gpe} is, no table of the text says.");
+        }
+    }
+    if irqs.len() > 1 {
+        more += " Each of them can have woken it; the kernel prints all that came while it slept.";
+    }
+    more += &pin(case, &irqs);
+    more += &queries(case, &irqs, &how);
+    let words = in_words(case, &irqs);
+    if !words.is_empty() && !irqs.is_empty() {
+        more += &format!(
+            " The writer names IRQ {} too, and shows no line of the kernel for it.",
+            words.join(" and IRQ ")
+        );
+    }
+    more += &by_sleep(case);
     let gpe_words = list("GPE", gpes.iter().map(|g| g.0.clone()).collect());
     let pin_words = list("GPIO", pins.iter().map(|p| p.0.clone()).collect());
     // A fixed event is the power button or the clock, a notification a lid or battery.
@@ -146,11 +214,103 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let which = if named || told { "" } else { " Which device raised it is not in the text." };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("Woken by {}{how}{gpe_words}{pin_words}.{which}", by.join(", ")))
+        .says(format!("Woken by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
+    let f = if irqs.iter().any(|e| e.number == "1" && e.name.is_none()) {
+        f.change(
+            "If nobody touched the keyboard, for a try: echo disabled > /sys/bus/serio/devices/serio0/power/wakeup. Firmware that raises IRQ 1 by itself is known of AMD's machines; amd_pmc has a list of them (drivers/platform/x86/amd/pmc/pmc-quirks.c, spurious_8042).",
+            "echo enabled > the same file.",
+            "The keyboard wakes the machine no more.",
+        )
+    } else {
+        f
+    };
+    let f = f
         .look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")
         .of_devices(devices)
         .shown_by(evidence);
     out.push(f);
+}
+
+/// What only texts about PCs say.
+const PC: [&str; 7] = ["ACPI", "x86", "i8042", "Intel", "intel", "AMD", "amd"];
+
+/// So many messages before a wake-up may tell what happened to a device just then.
+const JUST: usize = 8;
+
+/// The pin behind a controller of pins: the one that was armed for wake, and what lost its
+/// power just before.
+fn pin(case: &Case, irqs: &[Irq<'_>]) -> String {
+    let by_name = |e: &Irq<'_>| e.name.as_deref().is_some_and(owner::is_pins);
+    let Some(e) = irqs.iter().find(|e| by_name(e)) else { return String::new() };
+    let mut words = match owner::armed(case)[..] {
+        [] => return String::new(),
+        [one] => format!(
+            " That is a controller of pins; the one pin that the text shows armed for wake is {one}, so probably that line."
+        ),
+        ref all => format!(
+            " That is a controller of pins; armed for wake in the text are {}.",
+            all.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    let at = case.messages.iter().position(|m| m.line == e.first.line).unwrap_or(0);
+    let lost = case.messages[at.saturating_sub(JUST)..at]
+        .iter()
+        .rev()
+        .find(|m| m.has("transitioned to D3") || m.has("-> D3") || m.has("changed to D3"));
+    if let Some(m) = lost {
+        let after = match (m.time, e.first.time) {
+            (Some(a), Some(b)) if b > a => format!("{} before it", say::span(Ns(b.0 - a.0))),
+            _ => "just before it".into(),
+        };
+        words += &format!(
+            " A device lost its power {after} (\"{}\"): a line that falls with the power of its device wakes the machine at once.",
+            said(m)
+        );
+    }
+    words
+}
+
+/// What a message says, without the names of functions that ACPI's debug output puts first.
+fn said(m: &Message) -> &str {
+    m.text.split_once(" : ").map_or(m.text.as_str(), |t| t.1).trim()
+}
+
+/// Events of the embedded controller before a wake-up of the ACPI interrupt: the kernel goes
+/// on sleeping after those that it only handles (drivers/acpi/sleep.c:acpi_s2idle_wake).
+fn queries(case: &Case, irqs: &[Irq<'_>], how: &[(&str, &Message)]) -> String {
+    let of_ec = |m: &&Message| m.trust.is_of_a_kernel() && m.text.starts_with("ACPI: EC: ");
+    let handled = case.messages.iter().any(|m| m.has("Rearming ACPI SCI for wakeup"));
+    if irqs.is_empty() || !handled || how.iter().any(|h| h.0.contains("embedded")) {
+        return String::new();
+    }
+    match case.messages.iter().filter(of_ec).count() {
+        0 => String::new(),
+        _ => " Events of the embedded controller stand before it. The kernel handled them and armed its wake-up again, so they do not prove that the controller woke it.".into(),
+    }
+}
+
+/// So many sleeps are listed.
+const LISTED: usize = 8;
+
+/// Who woke each sleep, where they differ.
+fn by_sleep(case: &Case) -> String {
+    let each: Vec<(u64, Vec<String>)> = case
+        .attempts
+        .iter()
+        .filter(|a| !a.inside)
+        .map(|a| (case.messages[a.first].line, named_in(case.of(a))))
+        .collect();
+    let differ = each.windows(2).any(|w| w[0].1 != w[1].1);
+    if each.len() < 2 || !differ {
+        return String::new();
+    }
+    let word =
+        |who: &[String]| if who.is_empty() { "not in the text".into() } else { who.join(" and ") };
+    let all: Vec<String> =
+        each.iter().take(LISTED).map(|(line, who)| format!("line {line} {}", word(who))).collect();
+    let more = each.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    format!(" Sleep by sleep: {}{more}.", all.join("; "))
 }
 
 /// `/sys/kernel/wakeup_reasons/last_resume_reason` of Android: a number and a name a line, or

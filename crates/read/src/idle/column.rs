@@ -131,7 +131,7 @@ fn names(line: &str) -> Option<Vec<&str>> {
 const FEWEST: usize = 3;
 
 /// Names of columns, if a line is a head.
-pub(super) fn head(line: &str) -> Option<Vec<&str>> {
+pub(crate) fn head(line: &str) -> Option<Vec<&str>> {
     // Every head has a share, a frequency or a power; nearly every line has not.
     if !(line.contains('%') || line.contains("MHz") || line.contains("Watt")) {
         return None;
@@ -149,7 +149,7 @@ pub(crate) fn rest_of_head<'a>(before: &[&str], line: &'a str) -> Option<Vec<&'a
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     /// A number in thousandths, and how many digits stand behind the point.
     Number(i64, usize),
     /// `-`: of the whole machine.
@@ -159,7 +159,7 @@ pub(super) enum Cell {
 }
 
 /// A decimal number in thousandths; some locales have a comma for the point.
-pub(super) fn thousandths(word: &str) -> Option<i64> {
+pub(crate) fn thousandths(word: &str) -> Option<i64> {
     if let Some(rest) = word.strip_prefix('-') {
         return thousandths(rest).map(|n| -n);
     }
@@ -202,7 +202,7 @@ fn cells_of(word: &str, out: &mut Vec<Cell>) -> Option<()> {
 }
 
 /// The cells of a line; `None` if it is no line of numbers.
-pub(super) fn cells(line: &str) -> Option<Vec<Cell>> {
+pub(crate) fn cells(line: &str) -> Option<Vec<Cell>> {
     let mut out = Vec::new();
     for word in line.split_whitespace() {
         cells_of(word, &mut out)?;

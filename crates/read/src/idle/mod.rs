@@ -21,7 +21,7 @@
 
 mod between;
 mod causes;
-mod column;
+pub(crate) mod column;
 mod corefreq;
 mod decisions;
 pub mod files;

@@ -1,0 +1,45 @@
+//! Reports of one cycle by a tool.
+
+/// A line of AMD's report of a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The interrupt that ended it.
+    Woke {
+        /// Its number.
+        number: u32,
+        /// What the tool calls it.
+        name: String,
+    },
+    /// An interrupt that came while it slept.
+    Triggered {
+        /// Its number.
+        number: u32,
+        /// What the tool calls it.
+        name: String,
+    },
+    /// Pins that were active.
+    Pins(String),
+    /// A GPE whose count grew.
+    Gpe {
+        /// Its number.
+        number: u32,
+        /// By so much.
+        by: u64,
+    },
+    /// How long it slept.
+    Slept {
+        /// In ms.
+        ms: u64,
+        /// It woke before it was to.
+        early: bool,
+    },
+    /// Time in the hardware's own state.
+    Hardware {
+        /// In ms.
+        ms: u64,
+        /// Its share of the sleep, in thousandths of a per cent.
+        share: Option<i64>,
+    },
+    /// The hardware never slept.
+    NoHardware,
+}

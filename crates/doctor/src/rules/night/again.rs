@@ -1,0 +1,183 @@
+//! Short sleeps again and again: a loop, by the clock on the wall.
+
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::{Fact, Item};
+use crate::rules::wake;
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A sleep that is at least so long is no turn of a loop.
+const LONG: i64 = 900;
+/// A shorter one was tried and refused, in ms.
+const TRIED: i64 = 1_000;
+/// Awake for less between two sleeps: nobody came.
+const BREAK: i64 = 90;
+/// So many sleeps in a row are a loop.
+const TURNS: usize = 3;
+
+/// One sleep: begin and end in ms of the wall clock, and its lines.
+struct Turn<'a> {
+    from: i64,
+    to: i64,
+    begin: &'a Item,
+    end: &'a Item,
+}
+
+/// Sleeps of a text by the wall clock, in order.
+fn turns(case: &Case) -> Vec<Turn<'_>> {
+    let clock = |i: &'_ Item| match i.fact {
+        Fact::Clock { begins, ms, precise } => Some((begins, ms, precise)),
+        _ => None,
+    };
+    let exact = case.night.items.iter().filter_map(clock).any(|c| c.2);
+    let mut out: Vec<Turn<'_>> = Vec::new();
+    let mut open: Option<(&Item, i64)> = None;
+    for item in &case.night.items {
+        let Some((begins, ms, precise)) = clock(item) else { continue };
+        if precise != exact {
+            continue;
+        }
+        match (begins, open) {
+            // Both the daemon and the kernel tell of one begin.
+            (true, Some((_, from))) if (0..TOGETHER).contains(&(ms - from)) => {}
+            (true, _) => open = Some((item, ms)),
+            (false, Some((begin, from))) if ms >= from => {
+                out.push(Turn { from, to: ms, begin, end: item });
+                open = None;
+            }
+            (false, Some(_)) => open = None,
+            // The kernel tells of the end after tasks were started.
+            (false, None) => {}
+        }
+    }
+    out
+}
+
+/// Lines of one begin stand so many ms apart at most.
+const TOGETHER: i64 = 30_000;
+
+/// How long the sleeps of a text took in all by the wall clock, in s, and how many they are.
+pub(crate) fn asleep(case: &Case) -> Option<(i64, usize)> {
+    let all = turns(case);
+    (!all.is_empty()).then(|| (all.iter().map(|t| (t.to - t.from) / 1_000).sum(), all.len()))
+}
+
+fn span(ms: i64) -> String {
+    say::span(Ns(ms.saturating_mul(1_000_000)))
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let all = turns(case);
+    let mut best: &[Turn<'_>] = &[];
+    let near = |a: &Turn<'_>, b: &Turn<'_>| {
+        let short = |t: &Turn<'_>| (TRIED..LONG * 1_000).contains(&(t.to - t.from));
+        short(a) && short(b) && (0..BREAK * 1_000).contains(&(b.from - a.to))
+    };
+    for run in all.chunk_by(near) {
+        if run.len() > best.len() {
+            best = run;
+        }
+    }
+    if best.len() < TURNS {
+        soon(&all, case, out);
+        return;
+    }
+    let lengths: Vec<i64> = best.iter().map(|t| t.to - t.from).collect();
+    let (least, most) =
+        (lengths.iter().min().copied().unwrap_or(0), lengths.iter().max().copied().unwrap_or(0));
+    let first = &best[0];
+    let period = best
+        .last()
+        .map_or(0, |l| (l.from - first.from) / i64::try_from(best.len() - 1).unwrap_or(1));
+    let awake = best.windows(2).map(|w| w[1].from - w[0].to).max().unwrap_or(0);
+    // Who woke each of them.
+    let mut by: Vec<(String, usize)> = Vec::new();
+    for t in best {
+        let first = case.messages.partition_point(|m| m.line < t.begin.line);
+        let end = case.messages.partition_point(|m| m.line <= t.end.line);
+        let end = (end + AFTER).min(case.messages.len());
+        for who in wake::named_in(case.messages.get(first..end).unwrap_or_default()) {
+            match by.iter_mut().find(|b| b.0 == who) {
+                Some(b) => b.1 += 1,
+                None => by.push((who, 1)),
+            }
+        }
+    }
+    by.sort_by_key(|b| std::cmp::Reverse(b.1));
+    let who = match by.first() {
+        Some((who, n)) if *n == best.len() => format!("{who} woke it each time."),
+        Some((who, n)) => format!("{who} woke it {}.", say::once(*n)),
+        None => "What woke it is not in the text.".into(),
+    };
+    let times = if least / 1_000 == most / 1_000 {
+        span(most)
+    } else {
+        format!("{} to {}", span(least), span(most))
+    };
+    let f = Finding::new(("wake-loop", Area::Mode, Level::Risk), Confidence::Likely)
+        .says(format!("A loop: {} in a row, of {times} each by the clock on the wall, with at most {} awake between them; one begins every {} on the average. {who}", say::plural(best.len(), "sleep"), span(awake.max(1)), span(period)))
+        .look("Name the waker: echo 1 > /sys/power/pm_debug_messages, then the log says \"Triggering wakeup from IRQ\"; on Android see wakeup_sources and last_resume_reason.")
+        .times(best.len())
+        .shown_by([Evidence::from(first.begin), Evidence::from(first.end)])
+        .shown_by(best.last().map(|l| Evidence::from(l.end)));
+    out.push(f);
+}
+
+/// So soon after a wake-up nobody asked for the next sleep.
+const SOON: i64 = 5_000;
+
+/// A sleep that began right after the one before it.
+fn soon(all: &[Turn<'_>], case: &Case, out: &mut Vec<Finding>) {
+    let clock = |i: &'_ Item| match i.fact {
+        Fact::Clock { begins, ms, precise } => Some((begins, ms, precise)),
+        _ => None,
+    };
+    let marks: Vec<(&Item, (bool, i64, bool))> =
+        case.night.items.iter().filter_map(|i| Some((i, clock(i)?))).filter(|m| m.1.2).collect();
+    let pair = marks
+        .windows(2)
+        .find(|w| !w[0].1.0 && w[1].1.0 && (0..SOON).contains(&(w[1].1.1 - w[0].1.1)));
+    let Some([woke, slept]) = pair else { return };
+    // What was refused is tried again.
+    if all.len() >= TURNS || out.iter().any(|f| f.area == Area::Abort) {
+        return;
+    }
+    let f = Finding::new(("wake-again", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!("It went to sleep again {} after it woke: nothing held it awake. That is how Android sleeps; the text shows too few turns to call it a loop.", span((slept.1.1 - woke.1.1).max(1))))
+        .shown_by([Evidence::from(woke.0), Evidence::from(slept.0)]);
+    out.push(f);
+}
+
+/// What woke a machine may be printed so many messages behind the end of its sleep.
+const AFTER: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+
+    fn case(marks: &[(i64, i64)]) -> Case {
+        let of = |(begins, ms): (bool, i64)| Fact::Clock { begins, ms, precise: true };
+        let facts = marks.iter().flat_map(|&(a, b)| [of((true, a)), of((false, b))]);
+        let items = (1..)
+            .zip(facts)
+            .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
+            .collect();
+        Case { night: Night { items }, ..Case::default() }
+    }
+
+    #[test]
+    fn short_sleeps_in_a_row_are_a_loop_by_the_wall_clock() {
+        let mut out = Vec::new();
+        judge(&case(&[(0, 20_500), (21_000, 60_000), (60_300, 90_000)]), &mut out);
+        let words = &out[0].sentence;
+        assert!(words.contains("3 sleeps in a row, of 20.5 s to 39.0 s"), "{words}");
+        assert!(words.contains("500 ms awake") && words.contains("not in the text"), "{words}");
+        out.clear();
+        judge(&case(&[(0, 3_000_000), (6_600_000, 7_200_000), (9_000_000, 9_060_000)]), &mut out);
+        assert!(out.is_empty());
+        judge(&case(&[(0, 20_000), (20_400, 90_000)]), &mut out);
+        assert_eq!(out[0].id, "wake-again");
+    }
+}

@@ -1,0 +1,400 @@
+//! What a sleep cost: watts, per cent an hour, and how long the battery would last.
+
+use super::again;
+use super::required::{HOT, written};
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::charge::{Charge, Drain, Gauge, Side};
+use crate::night::{Fact, Item};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A day.
+const DAY: i64 = 86_400;
+
+/// What a sleep took.
+struct Cost<'a> {
+    of: Gauge,
+    from: i64,
+    to: i64,
+    step: i64,
+    seconds: Option<i64>,
+    shown: [&'a Item; 2],
+}
+
+fn charges(case: &Case) -> Vec<(usize, &Item, &Charge)> {
+    case.night
+        .items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, i)| match &i.fact {
+            Fact::Charge(c) => Some((at, i, c)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn span(seconds: i64) -> String {
+    say::span(Ns(seconds.saturating_mul(1_000_000_000)))
+}
+
+/// `8.6` of thousandths.
+fn tenths(thousandths: i64) -> String {
+    let t = thousandths.saturating_add(50) / 100;
+    format!("{}.{}", t / 10, t % 10)
+}
+
+/// `1.51` of thousandths.
+fn hundredths(thousandths: i64) -> String {
+    let h = thousandths.saturating_add(5) / 10;
+    format!("{}.{:02}", h / 100, h % 100)
+}
+
+/// `1.785` of thousandths.
+fn thousandth(n: i64) -> String {
+    format!("{}.{:03}", n / 1_000, n % 1_000)
+}
+
+/// How long the sleep was, in s: said between or near the readings, else by the log.
+fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
+    let said = |items: &[Item]| {
+        items.iter().rev().find_map(|i| match i.fact {
+            Fact::Slept(Some(s)) if s >= 60 => i64::try_from(s).ok(),
+            _ => None,
+        })
+    };
+    let items = &case.night.items;
+    said(case.night.between(first, last))
+        .or_else(|| said(&items[first.saturating_sub(NEAR)..first]))
+        .or_else(|| {
+            said(items.get(last + 1..(last + 1 + NEAR).min(items.len())).unwrap_or_default())
+        })
+        .or_else(|| again::asleep(case).map(|a| a.0))
+}
+
+/// So many facts around two readings may tell the length of their sleep.
+const NEAR: usize = 4;
+
+fn pair(case: &Case) -> Option<Cost<'_>> {
+    let all = charges(case);
+    let stored = |g: Gauge| matches!(g, Gauge::Energy | Gauge::Charge | Gauge::Percent);
+    for gauge in [Gauge::Energy, Gauge::Charge, Gauge::Percent] {
+        let of: Vec<_> = all.iter().filter(|c| c.2.of == gauge && stored(gauge)).collect();
+        for (i, (at, item, c)) in of.iter().enumerate() {
+            let next = of[i + 1..].iter().find(|n| {
+                n.2.battery == c.battery || n.2.battery.is_empty() || c.battery.is_empty()
+            });
+            let Some((end, later, d)) = next else { continue };
+            let sides = (c.side, d.side);
+            let slept = case.night.slept(*at, *end)
+                || case.attempts.iter().any(|a| {
+                    let line = case.messages[a.first].line;
+                    item.line < line && line < later.line
+                });
+            let clocked = c.at.is_some() && d.at.is_some() && c.at != d.at;
+            let ordered = sides == (Some(Side::Before), Some(Side::After))
+                || (slept || clocked && speaks_of_sleep(case)) && c.side != Some(Side::After);
+            if !ordered {
+                continue;
+            }
+            let by_clock = match (c.at, d.at) {
+                (Some(a), Some(b)) if b >= a => Some(b - a),
+                // Times of day over midnight.
+                (Some(a), Some(b)) if a < DAY && b < DAY => Some((b - a).rem_euclid(DAY)),
+                _ => None,
+            };
+            let seconds = by_clock.filter(|s| *s > 0).or_else(|| length(case, *at, *end));
+            return Some(Cost {
+                of: gauge,
+                from: c.value,
+                to: d.value,
+                step: c.step.max(d.step),
+                seconds,
+                shown: [item, later],
+            });
+        }
+    }
+    None
+}
+
+/// Whether the text is about a sleep at all.
+fn speaks_of_sleep(case: &Case) -> bool {
+    let word = |i: &Item| match &i.fact {
+        Fact::Words(w) => ["sleep", "suspend", "night"].iter().any(|x| w.contains(x)),
+        Fact::Slept(_) | Fact::Clock { .. } => true,
+        _ => false,
+    };
+    !case.attempts.is_empty() || case.night.items.iter().any(word)
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    refused(case, out);
+    match pair(case) {
+        Some(cost) => out.extend(measured(case, &cost)),
+        None => out.extend(claimed(case)),
+    }
+}
+
+/// A figure in the unit of its gauge.
+fn figure(of: Gauge, value: i64) -> String {
+    match of {
+        Gauge::Percent => format!("{} %", tenths(value)),
+        Gauge::Charge => format!("{} mAh", say::grouped(u64::try_from(value / 1_000).unwrap_or(0))),
+        _ => format!(
+            "{} Wh",
+            if value < 10_000_000 { thousandth(value / 1_000) } else { hundredths(value / 1_000) }
+        ),
+    }
+}
+
+/// A whole of a battery, where the text has it.
+fn full(case: &Case, of: Gauge) -> Option<i64> {
+    let want = match of {
+        Gauge::Energy => Gauge::EnergyFull,
+        Gauge::Charge => Gauge::ChargeFull,
+        _ => return None,
+    };
+    charges(case).iter().find(|c| c.2.of == want).map(|c| c.2.value).filter(|v| *v > 0)
+}
+
+fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
+    let used = c.from - c.to;
+    let shown = c.shown.map(written);
+    let new = |level| Finding::new(("night-cost", Area::Mode, level), Confidence::Certain);
+    if used < 0 {
+        return Some(new(Level::Note).says(format!("The battery had more after the sleep than before ({} to {}): it was charged, or the gauge was set anew. Of what the sleep cost this says nothing.", figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
+    }
+    let Some(seconds) = c.seconds.filter(|s| *s > 0) else {
+        return Some(new(Level::Note).says(format!("The sleep took {} of the battery ({} to {}). How long it was, the text does not say, so there is no figure for an hour.", figure(c.of, used), figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
+    };
+    if used <= c.step && c.of == Gauge::Percent {
+        let most = (used + c.step).saturating_mul(3_600) / seconds;
+        return Some(new(Level::Note).says(format!("The gauge moved by {} in {}, which is no more than its step of {}: the sleep took less than {} % an hour, and more cannot be said.", figure(c.of, used), span(seconds), figure(c.of, c.step), tenths(most))).shown_by(shown));
+    }
+    let an_hour = used.saturating_mul(3_600) / seconds;
+    let left = if an_hour > 0 { c.to.saturating_mul(3_600) / an_hour } else { 0 };
+    // Thousandths of a per cent an hour.
+    let share = match c.of {
+        Gauge::Percent => Some(an_hour),
+        of => full(case, of).map(|f| an_hour.saturating_mul(100_000) / f),
+    };
+    let rate = match c.of {
+        Gauge::Percent => format!("{} % an hour", tenths(an_hour)),
+        Gauge::Charge => {
+            format!("{} mA", say::grouped(u64::try_from(an_hour / 1_000).unwrap_or(0)))
+        }
+        _ => format!("{} W", hundredths(an_hour / 1_000)),
+    };
+    let of_full = match (c.of, share) {
+        (Gauge::Percent, _) | (_, None) => String::new(),
+        (_, Some(s)) => format!(", {} % of the battery an hour", tenths(s)),
+    };
+    let coarse = if c.of == Gauge::Percent && used < c.step * 5 {
+        format!(
+            " The gauge counts in steps of {}, so it may be {} % an hour more or less.",
+            figure(c.of, c.step),
+            tenths(c.step.saturating_mul(3_600) / seconds)
+        )
+    } else {
+        String::new()
+    };
+    let hot = share.is_some_and(|s| s >= HOT) && seconds >= SHORT;
+    let kind = if hot { "Asleep but hot: the" } else { "The" };
+    let level = if hot { Level::Risk } else { Level::Note };
+    let coarse = if seconds < SHORT { format!("{coarse}{TOO_SHORT}") } else { coarse };
+    let f = new(level)
+        .says(format!(
+            "{kind} sleep took {} in {}: {rate}{of_full}. What is left ({}) would last {} so.{coarse}",
+            figure(c.of, used),
+            span(seconds),
+            figure(c.of, c.to),
+            span(left)
+        ))
+        .shown_by(shown);
+    Some(if hot { f.look(HOW) } else { f })
+}
+
+/// Of a shorter sleep a good part is entering and leaving, in s.
+const SHORT: i64 = 600;
+const TOO_SHORT: &str =
+    " So short a sleep tells little of a night: entering and leaving cost more than sleeping.";
+
+/// What to do about a battery that empties in a sleep.
+const HOW: &str = "See whether the hardware slept: /sys/power/suspend_stats/last_hw_sleep after a sleep, against its length; then what kept it (dormouse check of the log with pm_debug_messages).";
+
+/// What somebody says that a sleep took, with the times of the log.
+fn claimed(case: &Case) -> Option<Finding> {
+    let all: Vec<(&Item, &Drain)> = case
+        .night
+        .items
+        .iter()
+        .filter_map(|i| match &i.fact {
+            Fact::Drain(d) => Some((i, d)),
+            _ => None,
+        })
+        .collect();
+    let (item, d) = *all.first()?;
+    let log = again::asleep(case);
+    let said = d.seconds.filter(|s| *s > 0);
+    let about = if d.about { "about " } else { "" };
+    let what = match (d.percent, d.energy) {
+        (Some(p), _) => format!("{about}{} %", trimmed(p)),
+        (None, Some(e)) => format!("{about}{}", figure(Gauge::Energy, e)),
+        _ => return None,
+    };
+    let mut evidence = vec![Evidence::from(item)];
+    evidence[0].doubtful = true;
+    let new =
+        |level, c| Finding::new(("night-cost", Area::Mode, level), c).shown_by(evidence.clone());
+    // The log must cover what it is to prove.
+    if let (Some(said), Some((logged, n))) = (said, log)
+        && logged < said / 2
+    {
+        let rate = d.percent.map_or(String::new(), |p| {
+            format!(
+                " By the words alone it is {} % an hour.",
+                tenths(p.saturating_mul(3_600) / said)
+            )
+        });
+        return Some(new(Level::Note, Confidence::Certain).says(format!("The log does not cover the drain: {what} in {} is claimed, and the {} of the text took {}.{rate} What cost it, this text cannot tell.", span(said), say::plural(n, "sleep"), span(logged))).look("Post the log of the whole time, from the sleep to the wake-up after it: journalctl -k --since."));
+    }
+    // A sleep that the text gives the length of, where the words do not.
+    let told = case.night.items.iter().rev().find_map(|i| match i.fact {
+        Fact::Slept(Some(s)) if s >= 60 => i64::try_from(s).ok(),
+        _ => None,
+    });
+    let (seconds, by) = match (log, said) {
+        (Some((s, n)), None) if s >= 60 => (
+            s,
+            format!(
+                "by the log {}",
+                if n == 1 { "one sleep".to_string() } else { format!("{n} sleeps") }
+            ),
+        ),
+        (_, Some(s)) => (s, "by the words of the writer".into()),
+        (None, None) if told.is_some() => (told.unwrap_or(1), "by the times in the text".into()),
+        _ => {
+            return Some(new(Level::Note, Confidence::Likely).says(format!("The writer says that a sleep took {what} of the battery; how long it was, the text does not say.")));
+        }
+    };
+    let Some(p) = d.percent else {
+        let watts = d.energy?.saturating_mul(3_600) / seconds;
+        return Some(new(Level::Note, Confidence::Likely).says(format!(
+            "The sleep took {what} in {}: {} W.",
+            span(seconds),
+            hundredths(watts / 1_000)
+        )));
+    };
+    let an_hour = p.saturating_mul(3_600) / seconds;
+    let lasts = if an_hour > 0 { 100_000i64.saturating_mul(3_600) / an_hour } else { 0 };
+    let hot = an_hour >= HOT && seconds >= SHORT;
+    let short = if seconds < SHORT { TOO_SHORT } else { "" };
+    let kind = if hot { "Asleep but hot: the" } else { "The" };
+    let level = if hot { Level::Risk } else { Level::Note };
+    let f = new(level, Confidence::Likely).says(format!(
+        "{kind} sleep took {what} of the battery, as the writer says, in {} ({by}): {} % an hour; a full battery would last {}. What cost it is not in the text.{short}",
+        span(seconds),
+        tenths(an_hour),
+        span(lasts)
+    ));
+    Some(if hot { f.look(HOW) } else { f })
+}
+
+/// `80` of 80,000 thousandths, `9.3` of 9,250.
+fn trimmed(thousandths: i64) -> String {
+    if thousandths % 1_000 == 0 { (thousandths / 1_000).to_string() } else { tenths(thousandths) }
+}
+
+/// What systemd says when it cannot keep a rate of discharge (src/shared/battery-util.c and
+/// src/sleep/sleep.c: a rate is a whole number of per cent an hour, from 1 to 199).
+fn refused(case: &Case, out: &mut Vec<Finding>) {
+    let words = "Failed to update battery discharge rate";
+    let Some(m) = case.messages.iter().find(|m| m.has(words)) else { return };
+    let range = m.has("out of range");
+    let battery = m
+        .text
+        .split(": Failed")
+        .next()
+        .and_then(|t| t.rsplit([' ', ':']).next())
+        .unwrap_or("the battery");
+    let why = if range {
+        "it keeps whole per cents an hour from 1 to 199, and this one was below or above. So little of a charge between two looks rounds to 0: that is a rate which it cannot keep, no fault of the battery, and it says nothing of a drain"
+    } else {
+        "the reason stands behind it"
+    };
+    let mut evidence = Evidence::from(m);
+    evidence.doubtful = false;
+    let f = Finding::new(("night-rate", Area::Mode, Level::Note), Confidence::Likely)
+        .says(format!("systemd-sleep did not keep the rate of discharge of {battery}: {why}."))
+        .look("Nothing has to be done; HibernateDelaySec= in sleep.conf sets a time that needs no rate.")
+        .shown_by([evidence]);
+    out.push(f);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+
+    fn judged(facts: Vec<Fact>) -> Option<Finding> {
+        let items = (1..)
+            .zip(facts)
+            .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
+            .collect();
+        let mut out = Vec::new();
+        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        out.pop()
+    }
+
+    fn charge(of: Gauge, value: i64, step: i64, side: Option<Side>) -> Fact {
+        Fact::Charge(Charge { battery: String::new(), of, value, at: None, step, side })
+    }
+
+    #[test]
+    fn energy_over_a_known_time_is_watts_and_hours_left() {
+        use Side::{After, Before};
+        let f = judged(vec![
+            Fact::Slept(Some(7_200)),
+            charge(Gauge::Energy, 50_000_000, 1, Some(Before)),
+            charge(Gauge::Energy, 48_000_000, 1, Some(After)),
+        ])
+        .expect("a finding");
+        assert!(f.sentence.contains("2.000 Wh in 2 h 0 min: 1.00 W"), "{}", f.sentence);
+        assert!(
+            f.sentence.contains("would last 2 d 0 h") || f.sentence.contains("48 h"),
+            "{}",
+            f.sentence
+        );
+    }
+
+    #[test]
+    fn a_gauge_that_is_too_coarse_says_so() {
+        let of = |to: i64| {
+            judged(vec![
+                charge(Gauge::Percent, 90_000, 1_000, None),
+                Fact::Slept(Some(36_000)),
+                charge(Gauge::Percent, to, 1_000, None),
+            ])
+        };
+        assert!(of(89_000).expect("one").sentence.contains("no more than its step"));
+        let hot = of(40_000).expect("one");
+        assert!(
+            hot.level == Level::Risk && hot.sentence.contains("5.0 % an hour"),
+            "{}",
+            hot.sentence
+        );
+        assert!(of(95_000).expect("one").sentence.contains("charged"));
+    }
+
+    #[test]
+    fn words_alone_give_a_rate_and_no_reason() {
+        let d = Drain { percent: Some(30_000), seconds: Some(21_600), ..Drain::default() };
+        let f = judged(vec![Fact::Drain(d)]).expect("one");
+        assert!(
+            f.sentence.contains("5.0 % an hour") && f.sentence.contains("not in the text"),
+            "{}",
+            f.sentence
+        );
+        assert!(f.evidence[0].doubtful);
+    }
+}

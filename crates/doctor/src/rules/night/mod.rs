@@ -1,0 +1,43 @@
+//! What texts say of nights besides the messages of a kernel: what a sleep counted, what
+//! blocked it, what it cost, which round of many failed.
+
+mod again;
+mod condition;
+mod cost;
+mod counted;
+pub(super) mod latency;
+pub(crate) mod owner;
+mod required;
+mod rounds;
+mod shares;
+mod tool;
+
+use crate::case::Case;
+use crate::finding::Finding;
+use crate::night::{Counts, Fact};
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    tool::judge(case, out);
+    again::judge(case, out);
+    cost::judge(case, out);
+    rounds::judge(case, out);
+    owner::judge(case, out);
+    if case.night.items.is_empty() {
+        condition::judge(case, out);
+        return;
+    }
+    latency::judge(case, out);
+    shares::judge(case, out);
+    counted::judge(case, out);
+    condition::judge(case, out);
+}
+
+/// Whether the text has a counter of the whole system.
+pub(crate) fn has_counters(case: &Case) -> bool {
+    case.night.items.iter().any(|i| match &i.fact {
+        Fact::Count(c) => matches!(c.of, Counts::System | Counts::Substate | Counts::Last),
+        Fact::Shares(s) => s.system().is_some(),
+        Fact::Verdict { .. } | Fact::Report(_) => true,
+        _ => false,
+    })
+}

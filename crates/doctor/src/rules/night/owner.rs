@@ -1,0 +1,455 @@
+//! Who stands behind an interrupt or an event, as far as the tables of the text prove it, and
+//! what a text only claims.
+
+use super::required::{is_pin_controller, of_a_pc};
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
+use crate::night::machine::{Hardware, Owner};
+use crate::night::{Fact, Item};
+use dormouse_base::say;
+
+/// Something resolved: words, the device at its end, and the lines that prove it.
+#[derive(Default)]
+pub(crate) struct Resolved {
+    pub(crate) words: String,
+    pub(crate) device: Option<String>,
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+fn owners(case: &Case) -> impl Iterator<Item = (&Item, &Owner)> {
+    case.night.items.iter().filter_map(|i| match &i.fact {
+        Fact::Owner(o) => Some((i, o)),
+        _ => None,
+    })
+}
+
+fn hardware(case: &Case) -> impl Iterator<Item = (&Item, &Hardware)> {
+    case.night.items.iter().filter_map(|i| match &i.fact {
+        Fact::Hardware(h) => Some((i, h)),
+        _ => None,
+    })
+}
+
+/// The last name of a path of ACPI.
+fn leaf(path: &str) -> &str {
+    path.rsplit(['.', '\\']).next().unwrap_or(path)
+}
+
+/// Whether two paths name one node: one is the end of the other.
+fn same(a: &str, b: &str) -> bool {
+    let plain = |p: &str| p.trim_start_matches('\\').replace("_SB_", "_SB");
+    let (a, b) = (plain(a), plain(b));
+    a == b || a.ends_with(&format!(".{b}")) || b.ends_with(&format!(".{a}"))
+}
+
+/// The node of a GPE, its port and the device behind it.
+pub(crate) fn gpe(case: &Case, number: u32) -> Option<Resolved> {
+    if let Some((item, _)) = owners(case).find(|o| *o.1 == Owner::EcGpe(number)) {
+        return Some(Resolved {
+            words: "the embedded controller's".into(),
+            device: None,
+            evidence: vec![Evidence::from(item)],
+        });
+    }
+    let (item, path) = owners(case).find_map(|(i, o)| match o {
+        Owner::Gpe { path, gpe } if *gpe == number => Some((i, path.as_str())),
+        _ => None,
+    })?;
+    let mut r = Resolved {
+        words: format!("of {path} by its _PRW"),
+        device: Some(path.into()),
+        evidence: vec![Evidence::from(item)],
+    };
+    // Its place on the bus, by its address or by the table of wake devices.
+    let by_address = owners(case).find_map(|(i, o)| match o {
+        Owner::Address { path: p, address } if same(path, p) => {
+            Some((i, format!("00:{:02x}.{:x}", address >> 16, address & 0xffff)))
+        }
+        _ => None,
+    });
+    let by_table = || {
+        owners(case).find_map(|(i, o)| match o {
+            Owner::AcpiWake { name, node, .. } if name == leaf(path) => {
+                let address = node.strip_prefix("pci:")?;
+                Some((i, address.strip_prefix("0000:").unwrap_or(address).to_owned()))
+            }
+            _ => None,
+        })
+    };
+    let Some((place, port)) = by_address.or_else(by_table) else { return Some(r) };
+    r.evidence.push(Evidence::from(place));
+    r.words += &format!(", which is at {port}");
+    if let Some((tree, bus, name)) = hardware(case).find_map(|(i, h)| match h {
+        Hardware::Bridge { port: p, bus, name } if *p == port => Some((i, bus, name)),
+        _ => None,
+    }) {
+        r.evidence.push(Evidence::from(tree));
+        let listed = hardware(case).find_map(|(_, h)| match h {
+            Hardware::Pci { address, name } if address.split(':').nth(1) == Some(bus) => Some(name),
+            _ => None,
+        });
+        let what = if name.is_empty() { listed } else { Some(name) };
+        let what = what.map_or(String::new(), |n| format!(", {n}"));
+        r.words += &format!(": the port above {bus}:00.0{what}");
+        r.device = Some(format!("0000:{bus}:00.0"));
+    }
+    Some(r)
+}
+
+/// Chip and names of an interrupt, by `/proc/interrupts`, else by what every PC has there.
+pub(crate) fn irq(case: &Case, number: &str, acpi: bool) -> Option<Resolved> {
+    let n: u32 = number.parse().ok()?;
+    let row = owners(case).find_map(|(i, o)| match o {
+        Owner::Interrupt { number, chip, line, names, .. } if *number == n => {
+            Some((i, chip, line, names))
+        }
+        _ => None,
+    });
+    if let Some((item, chip, line, names)) = row {
+        let pins =
+            if is_pin_controller(names) { ", a controller of pins: any of them" } else { "" };
+        let line = if is_pin_controller(chip) {
+            format!("pin {line} of {chip}")
+        } else {
+            format!("{chip} {line}")
+        };
+        let mut r = Resolved {
+            words: format!("{names} ({line}{pins})"),
+            device: Some(names.clone()),
+            evidence: vec![Evidence::from(item)],
+        };
+        if !pins.is_empty() {
+            counted_pins(case, &mut r);
+        }
+        return Some(r);
+    }
+    let known = of_a_pc(number).filter(|_| acpi)?;
+    Some(Resolved { words: known.into(), ..Resolved::default() })
+}
+
+/// Pins of a controller that counted interrupts, by the rows of their own interrupts.
+fn counted_pins(case: &Case, r: &mut Resolved) {
+    let rows: Vec<(&Item, &str, &str)> = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::Interrupt { chip, line, names, count, .. }
+                if *count > 0 && is_pin_controller(chip) =>
+            {
+                Some((i, line.as_str(), names.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    match rows[..] {
+        [] => {}
+        [(item, pin, who)] => {
+            r.words += &format!("; the one pin of the table that counted is {pin}, of {who}");
+            r.device = Some(who.into());
+            r.evidence.push(Evidence::from(item));
+        }
+        _ => {
+            let all: Vec<String> =
+                rows.iter().take(4).map(|p| format!("{} of {}", p.1, p.2)).collect();
+            r.words += &format!("; pins of the table that counted are {}", all.join(", "));
+            r.evidence.extend(rows.iter().take(2).map(|p| Evidence::from(p.0)));
+        }
+    }
+}
+
+/// Whether the owner of an interrupt is a controller of pins.
+pub(crate) fn is_pins(name: &str) -> bool {
+    is_pin_controller(name)
+}
+
+/// Pins that were armed for wake, in order of the text.
+pub(crate) fn armed(case: &Case) -> Vec<u32> {
+    let mut out: Vec<u32> = case
+        .messages
+        .iter()
+        .filter_map(|m| {
+            let rest = m.after("Setting wake for pin ").filter(|r| r.contains("to enable"))?;
+            rest.split(' ').next()?.parse().ok()
+        })
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    recorded(case, out);
+    signalled(case, out);
+    storm(case, out);
+    sources(case, out);
+    claims(case, out);
+    armed_nodes(case, out);
+}
+
+fn woken(out: &[Finding]) -> bool {
+    out.iter().any(|f| f.id == "mode-wake-source")
+}
+
+/// `/sys/power/pm_wakeup_irq`: the interrupt of the last wake-up.
+fn recorded(case: &Case, out: &mut Vec<Finding>) {
+    if woken(out) {
+        return;
+    }
+    let Some((item, n)) = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::WakeupIrq(n) => Some((i, n)),
+            _ => None,
+        })
+        .last()
+    else {
+        return;
+    };
+    let who = irq(case, &n.to_string(), true);
+    let words = match &who {
+        Some(r) => format!("The last sleep was ended by IRQ {n}: {}.", r.words),
+        None => format!(
+            "The last sleep was ended by IRQ {n}. Whose that is, /proc/interrupts tells; the text does not."
+        ),
+    };
+    let mut f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
+        .says(words)
+        .look(
+            "If nobody touched the machine: switch the power/wakeup of that device off, for a try.",
+        )
+        .shown_by([Evidence::from(item)]);
+    if let Some(r) = who {
+        f = f
+            .of_devices(r.device.map(|name| Device { name, driver: String::new() }))
+            .shown_by(r.evidence);
+    }
+    out.push(f);
+}
+
+/// What a test saw signalled over its sleep.
+fn signalled(case: &Case, out: &mut Vec<Finding>) {
+    if woken(out) {
+        return;
+    }
+    let all: Vec<(&Item, &str)> = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::Signalled(name) => Some((i, name.as_str())),
+            _ => None,
+        })
+        .collect();
+    let mut names: Vec<String> = all.iter().map(|s| s.1.to_string()).collect();
+    names.dedup();
+    let Some((item, _)) = all.first() else { return };
+    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!("Over the sleep the test saw these wakeup sources signalled: {}. One of them woke it; the alarm of the test's own clock is one of the usual.", say::names(&names)))
+        .look("ls -l /sys/class/wakeup/*/device names the device of each; 00:0x is one of the mainboard (PNP), often the clock.")
+        .of_devices(names.into_iter().map(|name| Device { name, driver: String::new() }))
+        .shown_by([Evidence::from(*item)]);
+    out.push(f);
+}
+
+/// Nodes of the firmware that may wake, where nothing else tells of a waker.
+fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
+    if out.iter().any(|f| f.id.starts_with("wake-") || f.id == "mode-wake-source") {
+        return;
+    }
+    let rows: Vec<(&Item, String)> = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::AcpiWake { name, enabled: true, node } if node.is_empty() => {
+                Some((i, name.clone()))
+            }
+            Owner::AcpiWake { name, enabled: true, node } => Some((i, format!("{name} ({node})"))),
+            _ => None,
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    let shown: Vec<&str> = rows.iter().take(8).map(|r| r.1.as_str()).collect();
+    let more = rows.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let f = Finding::new(("wake-armed", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}. Which of them did, the text does not prove.", shown.join(", ")))
+        .change(
+            "Switch one off at a time: echo NAME > /proc/acpi/wakeup.",
+            "The same command again: it toggles.",
+            "That device wakes the machine no more.",
+        )
+        .shown_by(rows.iter().take(3).map(|r| Evidence::from(r.0)));
+    out.push(f);
+}
+
+/// So many more interrupts than of any other line make a storm, and so many at all.
+const STORM: u64 = 100;
+const MANY: u64 = 100_000;
+
+/// One interrupt that came far more often than all others.
+fn storm(case: &Case, out: &mut Vec<Finding>) {
+    let mut rows: Vec<(u64, &Item, u32, &str)> = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::Interrupt { number, names, count, .. } => {
+                Some((*count, i, *number, names.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    rows.sort_by_key(|r| std::cmp::Reverse(r.0));
+    let [(most, item, number, names), next, ..] = rows[..] else { return };
+    if most < MANY || most / next.0.max(1) < STORM {
+        return;
+    }
+    let pins = if is_pin_controller(names) {
+        ", a controller of pins: /sys/kernel/debug/gpio and its devices tell which pin"
+    } else {
+        ""
+    };
+    let f = Finding::new(("wake-storm", Area::Mode, Level::Risk), Confidence::Likely)
+        .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table: it storms{pins}. An interrupt that is pending ends a sleep at once; that it ended this one, the text {}.", say::grouped(most), if claimed(case, number) { "says in words alone" } else { "does not say" }))
+        .look("Mask the wakeup of the devices at that line one at a time (power/wakeup), or unbind their driver, and watch whether the count stands.")
+        .of_devices([Device { name: names.into(), driver: String::new() }])
+        .shown_by([Evidence::from(item), Evidence::from(next.1)]);
+    out.push(f);
+}
+
+/// Whether the writer names this interrupt as what wakes.
+fn claimed(case: &Case, number: u32) -> bool {
+    let names = [format!("irq {number}"), format!("interrupt {number}"), format!("irq{number}")];
+    owners(case).any(|(i, o)| {
+        let text = i.text.to_lowercase();
+        *o == Owner::Claim && names.iter().any(|n| text.contains(n.as_str()))
+    })
+}
+
+/// `wakeup_sources`: who is held now, who may have ended a sleep.
+fn sources(case: &Case, out: &mut Vec<Finding>) {
+    let all: Vec<(&Item, &str, u64, u64, u64, bool)> = owners(case)
+        .filter_map(|(i, o)| match o {
+            Owner::Source { name, events, wakeups, total_ms, active } => {
+                Some((i, name.as_str(), *events, *wakeups, *total_ms, *active))
+            }
+            _ => None,
+        })
+        .collect();
+    if all.is_empty()
+        || out.iter().any(|f| f.id == "abort-wakeup" || f.id.starts_with("abort-source"))
+    {
+        return;
+    }
+    let held: Vec<_> = all.iter().filter(|s| s.5).collect();
+    let mut woke: Vec<_> = all.iter().filter(|s| s.3 > 0).collect();
+    woke.sort_by_key(|s| std::cmp::Reverse(s.3));
+    let names = |l: &[&(&Item, &str, u64, u64, u64, bool)]| {
+        l.iter().take(3).map(|s| s.1.to_string()).collect::<Vec<_>>()
+    };
+    if !held.is_empty() {
+        let f = Finding::new(("wake-held", Area::Mode, Level::Risk), Confidence::Certain)
+            .says(format!("Held awake when the table was read: {}. While a wakeup source is active the kernel refuses to sleep.", say::names(&names(&held))))
+            .look("Find who holds it: its driver, or a program that wrote to /sys/power/wake_lock.")
+            .shown_by(held.iter().take(3).map(|s| Evidence::from(s.0)));
+        out.push(f);
+    }
+    if let Some(first) = woke.first().filter(|_| !woken(out)) {
+        let f = Finding::new(("wake-source-counts", Area::Mode, Level::Note), Confidence::Likely)
+            .says(format!("Of the wakeup sources of the text {} may have ended {} or tries ({} events in all). The table counts since the start: what woke the machine last, it does not prove.", first.1, say::plural(usize::try_from(first.3).unwrap_or(usize::MAX), "sleep"), say::grouped(first.2)))
+            .look("Compare the table before and after one sleep: whose wakeup_count grew ended it.")
+            .shown_by(woke.iter().take(3).map(|s| Evidence::from(s.0)));
+        out.push(f);
+    } else if held.is_empty() && !woken(out) {
+        let mut long: Vec<_> = all.iter().collect();
+        long.sort_by_key(|s| std::cmp::Reverse(s.4));
+        let f = Finding::new(("wake-source-counts", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!("No wakeup source of the text is active, and none ended a sleep since the start. Held longest was {}, for {} in all.", long[0].1, say::span(dormouse_base::time::Ns(i64::try_from(long[0].4).unwrap_or(0).saturating_mul(1_000_000)))))
+            .shown_by([Evidence::from(long[0].0)]);
+        out.push(f);
+    }
+}
+
+/// What the writer says woke the machine, where no line of a kernel does.
+fn claims(case: &Case, out: &mut Vec<Finding>) {
+    let known = ["mode-wake-source", "wake-storm", "wake-held"];
+    if out.iter().any(|f| known.contains(&f.id)) {
+        return;
+    }
+    let said: Vec<&Item> = owners(case).filter(|o| *o.1 == Owner::Claim).map(|o| o.0).collect();
+    let Some(first) = said.first() else { return };
+    let mut evidence: Vec<Evidence> = said.iter().take(2).map(|i| Evidence::from(*i)).collect();
+    evidence.iter_mut().for_each(|e| e.doubtful = true);
+    let quoted: String = first.text.chars().take(QUOTED).collect();
+    let more = if quoted.len() < first.text.len() { "…" } else { "" };
+    let f = Finding::new(("wake-claimed", Area::Mode, Level::Note), Confidence::Guess)
+        .says(format!("Not proven: the writer says \"{quoted}{more}\" No line of a kernel in the text shows what woke the machine."))
+        .look("Let the kernel say it: echo 1 > /sys/power/pm_debug_messages before the sleep; after it the log and /sys/power/pm_wakeup_irq name the interrupt.")
+        .shown_by(evidence);
+    out.push(f);
+}
+
+/// So many letters of a claim are quoted.
+const QUOTED: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+
+    fn case(facts: Vec<Fact>) -> Case {
+        let items = (1..)
+            .zip(facts)
+            .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
+            .collect();
+        Case { night: Night { items }, ..Case::default() }
+    }
+
+    fn row(number: u32, names: &str, count: u64) -> Fact {
+        Fact::Owner(Owner::Interrupt {
+            number,
+            chip: "IO-APIC".into(),
+            line: format!("{number}-fasteoi"),
+            names: names.into(),
+            count,
+        })
+    }
+
+    #[test]
+    fn a_gpe_is_followed_down_to_the_device_behind_its_port() {
+        let c = case(vec![
+            Fact::Owner(Owner::Gpe { path: "\\_SB.PCI0.RP07".into(), gpe: 0x6a }),
+            Fact::Owner(Owner::Address { path: "RP07".into(), address: 0x001c_0006 }),
+            Fact::Hardware(Hardware::Bridge {
+                port: "00:1c.6".into(),
+                bus: "3b".into(),
+                name: "Vendor Card".into(),
+            }),
+        ]);
+        let r = gpe(&c, 0x6a).expect("resolved");
+        assert_eq!(r.device.as_deref(), Some("0000:3b:00.0"));
+        assert!(r.words.contains("RP07") && r.words.contains("Vendor Card"), "{}", r.words);
+        assert!(gpe(&c, 0x07).is_none());
+        let by_table = case(vec![
+            Fact::Owner(Owner::Gpe { path: "XHC9".into(), gpe: 0x0d }),
+            Fact::Owner(Owner::AcpiWake {
+                name: "XHC9".into(),
+                enabled: true,
+                node: "pci:0000:00:0d.0".into(),
+            }),
+        ]);
+        assert!(gpe(&by_table, 0x0d).expect("resolved").words.contains("at 00:0d.0"));
+    }
+
+    #[test]
+    fn interrupts_have_the_names_of_their_table_and_storms_are_told() {
+        let c = case(vec![row(7, "INT34C6:00", 3_000_000), row(16, "idma64.0", 12)]);
+        assert!(irq(&c, "7", false).expect("resolved").words.contains("controller of pins"));
+        assert!(irq(&c, "1", false).is_none() && irq(&c, "1", true).is_some());
+        let mut out = Vec::new();
+        judge(&c, &mut out);
+        assert_eq!(out[0].id, "wake-storm");
+        out.clear();
+        judge(&case(vec![row(7, "INT34C6:00", 3_000_000), row(16, "idma64.0", 90_000)]), &mut out);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_claim_stays_one() {
+        let mut out = Vec::new();
+        judge(&case(vec![Fact::Owner(Owner::Claim)]), &mut out);
+        assert_eq!((out[0].id, out[0].confidence), ("wake-claimed", Confidence::Guess));
+        assert!(out[0].sentence.starts_with("Not proven"));
+    }
+}

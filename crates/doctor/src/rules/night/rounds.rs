@@ -1,0 +1,271 @@
+//! Endurance runs: which round failed, of how many, and what none of so many shows.
+
+use super::required::written;
+use crate::case::Case;
+use crate::evidence::value;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::Message;
+use crate::night::round::{End, Round, Stats};
+use crate::night::{Fact, Item};
+use dormouse_base::say;
+
+fn rounds(case: &Case) -> Vec<(&Item, &Round)> {
+    let of = |i: &'_ Item| matches!(i.fact, Fact::Round(_));
+    let items = case.night.items.iter().filter(|i| of(i));
+    items
+        .filter_map(|i| match &i.fact {
+            Fact::Round(r) => Some((i, r)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn stats(case: &Case) -> Vec<(&Item, &Stats)> {
+    case.night
+        .items
+        .iter()
+        .filter_map(|i| match &i.fact {
+            Fact::Stats(s) => Some((i, s)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A number of `suspend_stats`: the last that the text shows.
+fn counted(case: &Case, name: &str) -> Option<(u64, Evidence)> {
+    let v = case.values.iter().rfind(|v| v.name() == name && v.path.contains("suspend_stats"))?;
+    Some((v.value.parse().ok()?, value(v)))
+}
+
+/// `cycle 96 of 100`.
+fn which(r: &Round) -> String {
+    match (r.number, r.of) {
+        (0, _) => "A round".into(),
+        (n, Some(of)) => format!("Round {} of {}", say::grouped(n), say::grouped(of)),
+        (n, None) => format!("Round {}", say::grouped(n)),
+    }
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let rounds = rounds(case);
+    let failed: Vec<_> =
+        rounds.iter().filter(|r| matches!(r.1.end, End::Failed | End::Shallow)).collect();
+    if failed.is_empty() {
+        none_failed(case, &rounds, out);
+        return;
+    }
+    let (item, first) = failed[0];
+    let told = stats(case);
+    let shallow = first.end == End::Shallow;
+    let back = rounds
+        .iter()
+        .filter(|r| r.1.end == End::Back && (first.number == 0 || r.1.number < first.number))
+        .count();
+    let before = match back {
+        0 => String::new(),
+        n => format!(" {} before it in the text came back.", say::plural(n, "round")),
+    };
+    let more = failed.len() - 1;
+    let more = if more > 0 {
+        format!(" {} in the text failed too.", say::plural(more, "later round"))
+    } else {
+        String::new()
+    };
+    let counts: Vec<String> = told
+        .iter()
+        .filter_map(|(_, s)| {
+            let (name, n) = s.failed.as_ref()?;
+            (!name.is_empty()).then(|| format!("{name}: {n}"))
+        })
+        .collect();
+    let counts = if counts.is_empty() {
+        String::new()
+    } else {
+        format!(" Its counts: {}.", counts.join(", "))
+    };
+    let how = if shallow {
+        "came back, and was not deep: the counter of the platform's sleep did not move. It is a shallow sleep, no hang"
+    } else {
+        "failed"
+    };
+    let rest = match first.of {
+        Some(of) if of > first.number && first.number > 0 => {
+            format!(
+                " Of the {} behind it the text shows {}.",
+                say::plural(usize::try_from(of - first.number).unwrap_or(0), "round"),
+                if rounds.iter().any(|r| r.1.number > first.number) { "some" } else { "none" }
+            )
+        }
+        _ => String::new(),
+    };
+    let (level, id) =
+        if shallow { (Level::Risk, "round-shallow") } else { (Level::Broken, "round-failed") };
+    // A program printed it, or a person wrote it.
+    let by_program = item.text.contains(':') || item.text.contains("FAILED") || shallow;
+    let confidence = if by_program { Confidence::Certain } else { Confidence::Likely };
+    let f = Finding::new((id, Area::Abort, level), confidence)
+        .at("asleep")
+        .says(format!("{} {how}.{before}{more}{counts}{rest}", which(first)))
+        .look(if shallow {
+            "Compare what differs in that round: substate_requirements or slp_s0_debug_status right after it, and the log of it."
+        } else {
+            "Read the kernel's log of that round: its first error after \"suspend entry\"."
+        })
+        .shown_by([Evidence::from(*item)])
+        .shown_by(told.iter().filter(|s| s.1.failed.as_ref().is_some_and(|f| f.1 > 0)).map(|s| Evidence::from(s.0)));
+    let prints = !first.said.is_empty() && !item.text.contains(first.said.as_str());
+    let f = if prints { f.because(format!("It prints: \"{}\".", first.said)) } else { f };
+    out.push(match error(case, out).filter(|_| !prints) {
+        Some(m) => f
+            .because(format!("In the log beside it: \"{}\".", m.text.trim()))
+            .shown_by([Evidence::from(m)]),
+        None => f,
+    });
+}
+
+/// The first error that a device's driver tells in a log without any sleep that is judged.
+fn error<'a>(case: &'a Case, out: &[Finding]) -> Option<&'a Message> {
+    if out.iter().any(|f| f.level == Level::Broken) {
+        return None;
+    }
+    let words = ["timed out", "timeout", " error", "error:", "failed"];
+    case.messages.iter().filter(|m| m.trust.is_of_a_kernel() && m.time.is_some()).find(|m| {
+        let text = m.text.to_lowercase();
+        words.iter().any(|w| text.contains(w))
+    })
+}
+
+/// So many successes without a failure show a rate below 3 of them, at 95 % (the rule of
+/// three).
+const THREE: u64 = 3;
+
+fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) {
+    let success = counted(case, "success");
+    let fail = counted(case, "fail");
+    if let (Some((done, a)), Some((bad, b))) = (&success, &fail) {
+        if *bad == 0 && *done > 0 {
+            let shows = if *done >= 10 {
+                format!(
+                    " If its failures are by chance, less than 1 sleep in {} fails (95 %).",
+                    done / THREE
+                )
+            } else {
+                String::new()
+            };
+            let f = Finding::new(("round-counts", Area::Abort, Level::Note), Confidence::Certain)
+                .at("asleep")
+                .says(format!("No sleep failed: {} succeeded and 0 failed since the start, by suspend_stats.{shows} The counts say nothing of how deep they were.", say::plural(usize::try_from(*done).unwrap_or(usize::MAX), "sleep")))
+                .shown_by([a.clone(), b.clone()]);
+            out.push(f);
+        }
+        return;
+    }
+    let told = stats(case);
+    let done = told.iter().find_map(|s| s.1.done.map(|d| (s.0, d))).filter(|d| d.1 > 0);
+    let clean = told.iter().any(|s| s.1.failed.is_some())
+        && told.iter().all(|s| s.1.failed.as_ref().is_none_or(|f| f.1 == 0));
+    if let Some((item, n)) = done.filter(|_| clean) {
+        let shows = if n >= 10 {
+            format!(
+                " If its failures are by chance, less than 1 round in {} fails (95 %).",
+                n / THREE
+            )
+        } else {
+            String::new()
+        };
+        let f = Finding::new(("round-counts", Area::Abort, Level::Note), Confidence::Certain)
+            .at("asleep")
+            .says(format!(
+                "No round failed: {} done, 0 failed, by the counts in the text.{shows}",
+                say::grouped(n)
+            ))
+            .shown_by([Evidence::from(item)])
+            .shown_by(
+                told.iter().filter(|s| s.1.failed.is_some()).take(2).map(|s| Evidence::from(s.0)),
+            );
+        out.push(f);
+        return;
+    }
+    let bad = told.iter().find(|s| s.1.failed.as_ref().is_some_and(|f| f.1 > 0));
+    if let Some((item, s)) = bad {
+        let (name, n) = s.failed.clone().unwrap_or_default();
+        let name = if name.is_empty() { name } else { format!(" ({name})") };
+        let of = told.iter().find_map(|s| s.1.done).map_or(String::new(), |d| format!(" of {d}"));
+        let f = Finding::new(("round-failed", Area::Abort, Level::Broken), Confidence::Certain)
+            .at("asleep")
+            .says(format!("Of the rounds {n}{of} failed{name}; which, the text does not show."))
+            .look("Read the kernel's log of the round that failed.")
+            .shown_by([written(item)]);
+        out.push(f);
+        return;
+    }
+    let Some((item, last)) = rounds.iter().rfind(|r| r.1.number > 0) else { return };
+    let back = rounds.iter().filter(|r| r.1.end == End::Back).count();
+    let words = match (back, last.of) {
+        (0, _) => format!("{} is begun in the text; how it ended is not there.", which(last)),
+        (n, Some(of)) if last.number < of || last.end != End::Back => format!(
+            "Nothing failed in this text: {} of it came back, the last that it shows is round {} of {of}. Whether a later one failed, it does not show.",
+            say::plural(n, "round"),
+            last.number
+        ),
+        (n, _) => {
+            format!("Nothing failed in this text: {} of it came back.", say::plural(n, "round"))
+        }
+    };
+    let f = Finding::new(("round-counts", Area::Abort, Level::Note), Confidence::Certain)
+        .at("asleep")
+        .says(words)
+        .shown_by([Evidence::from(*item)]);
+    out.push(f);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+    use crate::value::Value;
+
+    fn judged(facts: Vec<Fact>, values: Vec<Value>) -> Finding {
+        let items = (1..)
+            .zip(facts)
+            .map(|(line, fact)| Item { line, text: format!("line: {line}"), fact })
+            .collect();
+        let mut out = Vec::new();
+        judge(&Case { night: Night { items }, values, ..Case::default() }, &mut out);
+        out.remove(0)
+    }
+
+    fn round(number: u64, of: u64, end: End) -> Fact {
+        Fact::Round(Round { number, of: Some(of), end, said: String::new() })
+    }
+
+    #[test]
+    fn the_round_that_failed_is_named_with_what_came_back_before() {
+        let f = judged(vec![round(3, 40, End::Back), round(4, 40, End::Failed)], vec![]);
+        assert!(
+            f.level == Level::Broken
+                && f.sentence.starts_with("Round 4 of 40 failed. 1 round before"),
+            "{}",
+            f.sentence
+        );
+        let shallow = judged(vec![round(38, 40, End::Shallow)], vec![]);
+        assert!(shallow.level == Level::Risk && shallow.sentence.contains("no hang"));
+    }
+
+    #[test]
+    fn nothing_failed_is_said_with_its_counts() {
+        let f = judged(vec![round(7, 9, End::Back)], vec![]);
+        assert!(f.level == Level::Note && f.sentence.contains("round 7 of 9"), "{}", f.sentence);
+        let of = |name: &str, n: &str| Value {
+            line: 1,
+            path: format!("/sys/power/suspend_stats/{name}"),
+            value: n.into(),
+        };
+        let f = judged(vec![], vec![of("success", "300"), of("fail", "0")]);
+        assert!(
+            f.sentence.contains("300 sleeps") && f.sentence.contains("1 sleep in 100"),
+            "{}",
+            f.sentence
+        );
+    }
+}

@@ -1,0 +1,352 @@
+//! Tables of turbostat: how deep the package and the platform went, and which change made the
+//! difference.
+
+use super::latency::{command_of, ignored, is_change};
+use super::required::told_depth;
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::table::{Shares, WORTH};
+use crate::night::{Fact, Item};
+use crate::rules::platform::percent;
+
+/// One measurement.
+struct Table<'a> {
+    /// Place of its first row among the facts.
+    at: usize,
+    rows: Vec<(&'a Item, &'a Shares)>,
+    /// It covers a sleep, or was measured awake, or nobody says.
+    asleep: Option<bool>,
+    /// The words above it.
+    caption: Option<String>,
+    /// The package state that these words name.
+    named: Option<u32>,
+}
+
+impl Table<'_> {
+    /// The row that went deepest.
+    fn best(&self) -> (&Item, &Shares) {
+        let depth = |s: &Shares| (s.system().unwrap_or(0), s.deepest().unwrap_or((0, 0)));
+        let best = self.rows.iter().max_by_key(|r| depth(r.1));
+        best.copied().unwrap_or(self.rows[0])
+    }
+
+    fn system(&self) -> Option<i64> {
+        self.rows.iter().filter_map(|r| r.1.system()).max()
+    }
+
+    fn deepest(&self) -> Option<(u32, i64)> {
+        self.rows.iter().filter_map(|r| r.1.deepest()).max()
+    }
+}
+
+/// What a share is in words.
+fn share(n: i64) -> String {
+    percent(u64::try_from(n).unwrap_or(0))
+}
+
+fn tables(case: &Case) -> Vec<Table<'_>> {
+    let mut out: Vec<Table<'_>> = Vec::new();
+    let mut last = None;
+    let mut end = 0;
+    for (at, item) in case.night.items.iter().enumerate() {
+        let Fact::Shares(s) = &item.fact else { continue };
+        if s.package().is_empty() && s.system().is_none() {
+            continue;
+        }
+        if last == Some(s.table) {
+            if let Some(t) = out.last_mut() {
+                // Of one measurement the first row is the machine's.
+                if s.ms.is_none() {
+                    t.rows.push((item, s));
+                }
+            }
+        } else {
+            let above = &case.night.items[end..at];
+            out.push(Table {
+                at,
+                rows: vec![(item, s)],
+                asleep: asleep(above),
+                caption: caption(above),
+                named: named(above),
+            });
+        }
+        last = Some(s.table);
+        end = at + 1;
+    }
+    out
+}
+
+/// Whether what was measured is a sleep, by what stands above.
+fn asleep(above: &[Item]) -> Option<bool> {
+    let says = |i: &Item, words: &[&str]| match &i.fact {
+        Fact::Words(w) => {
+            let w = w.to_lowercase();
+            words.iter().any(|x| w.contains(x))
+        }
+        _ => false,
+    };
+    above.iter().rev().find_map(|i| match i.fact {
+        Fact::Slept(_) => Some(true),
+        Fact::Idled(_) => Some(false),
+        _ if says(i, &["screen on", "runtime pc", "idle for", "while idle", "display on"]) => {
+            Some(false)
+        }
+        _ if says(i, &["s2idle path", "s0ix residency", "during suspend", "while asleep"]) => {
+            Some(true)
+        }
+        _ => None,
+    })
+}
+
+/// The words above a table that name it: its heading, else the last words.
+fn caption(above: &[Item]) -> Option<String> {
+    let words = || {
+        above.iter().filter_map(|i| match &i.fact {
+            Fact::Words(w) => Some(w),
+            _ => None,
+        })
+    };
+    let heading = words().rev().find_map(|w| w.strip_prefix("# "));
+    let words = heading.or_else(|| words().next_back().map(String::as_str))?;
+    let words = words.trim_end_matches([':', '.', ' ']);
+    let short: String = words.chars().take(CAPTION).collect();
+    Some(if short.len() < words.len() { format!("{short}…") } else { short })
+}
+
+/// So many letters of a caption are shown.
+const CAPTION: usize = 80;
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let tables = tables(case);
+    if tables.is_empty() {
+        return;
+    }
+    let changed = tables.windows(2).filter_map(|t| changed(case, &t[0], &t[1])).next();
+    if let Some(f) = changed {
+        out.push(f);
+    } else if tables.len() > 1 {
+        out.extend(beside(&tables));
+    }
+    if told_depth(out) {
+        return;
+    }
+    let last = tables.iter().rfind(|t| t.asleep == Some(true)).or(tables.last());
+    out.extend(last.map(depth));
+}
+
+/// How deep one measurement went.
+fn depth(t: &Table<'_>) -> Finding {
+    let (item, _) = t.best();
+    let rows = match t.rows.len() {
+        1 => String::new(),
+        n => format!(" at most, of {n} rows"),
+    };
+    let package = match t.deepest() {
+        Some((n, s)) => format!("the package was in C{n} for {}", share(s)),
+        None => "the package entered no state of its own".into(),
+    };
+    let f =
+        |id, level, c| Finding::new((id, Area::Mode, level), c).shown_by([Evidence::from(item)]);
+    let asleep = t.asleep == Some(true);
+    match (t.system(), t.deepest()) {
+        (Some(s), _) if s >= WORTH => f("mode-hardware", Level::Note, Confidence::Certain).says(format!(
+            "The platform reached its own low-power state: SYS%LPI is {}{rows}; {package}.",
+            share(s)
+        )),
+        (Some(_), Some((10, _))) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
+            .says(format!("The machine slept in name only: {package}, and SYS%LPI stayed 0.00 %. What keeps the platform awake is outside the processor; the text does not name it."))
+            .look("Read slp_s0_debug_status or substate_requirements of pmc_core after such a sleep: what is not met names the part."),
+        (system, _) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
+            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", if system.is_some() { " and SYS%LPI stayed 0.00 %" } else { " and never deeper" }))
+            .look("ltr_show of pmc_core lists what devices ask for; lspci -vv shows which links have ASPM off."),
+        _ => f("block-package", Level::Note, Confidence::Certain)
+            .says(format!("{}In this measurement {package}, never deeper. It says nothing of a sleep, and the text does not prove what kept it.", if t.asleep == Some(false) { "Awake: " } else { "" }))
+            .look("Measure a sleep: turbostat --show Pkg%pc2,Pkg%pc6,Pkg%pc8,Pk%pc10,SYS%LPI rtcwake -m freeze -s 60."),
+    }
+}
+
+/// Two tables, and the command between them that made the difference.
+fn changed(case: &Case, a: &Table<'_>, b: &Table<'_>) -> Option<Finding> {
+    let command = case
+        .night
+        .between(a.at, b.at)
+        .iter()
+        .rev()
+        .find(|i| matches!(&i.fact, Fact::Command(c) if is_change(c)))?;
+    let (first, second) = (a.best(), b.best());
+    let (from, to) = (a.deepest().map_or(0, |d| d.0), b.deepest()?.0);
+    let system = |t: &Table<'_>| t.system().unwrap_or(0);
+    let deeper = to > from || system(b) >= WORTH && system(a) < WORTH;
+    if !deeper {
+        return None;
+    }
+    let of = |s: &Shares, n: u32| s.package().iter().find(|p| p.0 == n).map_or(0, |p| p.1);
+    let who = ignored(case, command_of(command));
+    let named = match &who {
+        Some((_, l)) => format!(
+            " Number {} is {}, which asks for {} ns.",
+            number_of(command_of(command)),
+            l.ip,
+            dormouse_base::say::grouped(l.asked().unwrap_or(0))
+        ),
+        None => String::new(),
+    };
+    let blame = match &who {
+        Some((_, l)) => format!("the latency that {} asks for kept the package from C{to}", l.ip),
+        None => "what it changed had kept the package from there".into(),
+    };
+    let left = match (system(a), system(b), b.rows[0].1.system()) {
+        (_, s, Some(_)) if s < WORTH => " SYS%LPI stayed 0.00 % in both: something else still keeps the platform awake, and the text does not name it.".to_string(),
+        (s, t, Some(_)) => format!(" SYS%LPI went from {} to {}.", share(s), share(t)),
+        _ => String::new(),
+    };
+    let rule = ("block-change", Area::Mode, Level::Risk);
+    let mut f = Finding::new(rule, Confidence::Likely)
+        .says(format!(
+            "C{to} of the package rose from {} to {} after `{}`: {blame}.{named}{left}",
+            share(of(first.1, to)),
+            share(of(second.1, to)),
+            command_of(command)
+        ))
+        .look("Keep the change where it may stay (a udev rule, a service, the kernel's command line), and find the device behind what it changed.")
+        .shown_by([Evidence::from(first.0), Evidence::from(command), Evidence::from(second.0)]);
+    f = f.shown_by(who.map(|w| Evidence::from(w.0)));
+    Some(f)
+}
+
+fn number_of(command: &str) -> &str {
+    command.split_whitespace().find(|w| w.bytes().all(|b| b.is_ascii_digit())).unwrap_or("")
+}
+
+/// Tables with captions alone between them.
+fn beside(tables: &[Table<'_>]) -> Option<Finding> {
+    let depth = |t: &Table<'_>| t.deepest().map_or(0, |d| d.0);
+    let (least, most) = (tables.iter().map(depth).min()?, tables.iter().map(depth).max()?);
+    if least == most || tables.iter().any(|t| t.caption.is_none()) {
+        return None;
+    }
+    let said: Vec<String> = tables
+        .iter()
+        .map(|t| {
+            let (n, s) = t.deepest().unwrap_or((0, 0));
+            let what =
+                if n == 0 { "no package state".into() } else { format!("C{n} for {}", share(s)) };
+            format!("{what} (\"{}\")", t.caption.as_deref().unwrap_or(""))
+        })
+        .collect();
+    let rule = ("block-change", Area::Mode, Level::Risk);
+    let f = Finding::new(rule, Confidence::Likely)
+        .says(format!(
+            "The package went to {}. What these words tell apart makes the difference between C{least} and C{most}.{}",
+            say_list(&said),
+            other_words(tables)
+        ))
+        .look("Take that part away, or switch its runtime power management on (power/control auto), and measure again.")
+        .shown_by(tables.iter().take(4).map(|t| Evidence::from(t.best().0)));
+    Some(f)
+}
+
+/// States that the words above the tables name, and the columns do not.
+fn other_words(tables: &[Table<'_>]) -> String {
+    let wrong: Vec<String> = tables
+        .iter()
+        .filter_map(|t| {
+            let said = t.named?;
+            let (n, _) = t.deepest()?;
+            (said != n).then(|| format!("C{said} for what the columns call C{n}"))
+        })
+        .collect();
+    let mut once = wrong.clone();
+    once.dedup();
+    if once.is_empty() { String::new() } else { format!(" The writer says {}.", once.join(", ")) }
+}
+
+/// The package state that the last words above a table say is reached: `PC6 is reached`.
+fn named(above: &[Item]) -> Option<u32> {
+    above.iter().rev().find_map(|i| match &i.fact {
+        Fact::Words(w) if w.contains("reached") => {
+            let (_, rest) = w.split_once("PC").or_else(|| w.split_once("pc"))?;
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..end].parse().ok()
+        }
+        _ => None,
+    })
+}
+
+fn say_list(all: &[String]) -> String {
+    match all {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and to {last}", rest.join(", to ")),
+        _ => all.join(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+    use crate::night::table::Latency;
+
+    fn table(n: usize, pc8: i64, pc10: i64, lpi: i64) -> Fact {
+        let columns = [("Pkg%pc8", pc8), ("Pk%pc10", pc10), ("SYS%LPI", lpi)];
+        let columns = columns.iter().map(|c| (c.0.to_string(), c.1)).collect();
+        Fact::Shares(Shares { columns, table: n, ms: Some(9_000) })
+    }
+
+    fn judged(facts: Vec<Fact>) -> Vec<Finding> {
+        let items = (1..)
+            .zip(facts)
+            .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
+            .collect();
+        let mut out = Vec::new();
+        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_change_between_two_tables_is_named_with_what_it_left() {
+        let ltr = Latency {
+            index: Some(5),
+            ip: "SOUTHPORT_F".into(),
+            snoop: 400_000,
+            ..Latency::default()
+        };
+        let found = judged(vec![
+            Fact::Slept(Some(20)),
+            table(1, 91_000, 0, 0),
+            Fact::Latency(ltr),
+            Fact::Command("echo 5 | tee /sys/kernel/debug/pmc_core/ltr_ignore".into()),
+            Fact::Slept(Some(20)),
+            table(2, 1_000, 88_500, 0),
+        ]);
+        let said = &found[0].sentence;
+        assert!(
+            said.contains("from 0.00 % to 88.50 %")
+                && said.contains("SOUTHPORT_F")
+                && said.contains("something else"),
+            "{said}"
+        );
+        assert!(found.iter().any(|f| f.id == "mode-name-only"));
+    }
+
+    #[test]
+    fn a_platform_that_counts_is_healthy_and_an_idle_one_is_no_sleep() {
+        assert_eq!(judged(vec![table(1, 9_000, 40_000, 31_000)])[0].id, "mode-hardware");
+        let awake = judged(vec![Fact::Idled(30), table(1, 91_000, 0, 0)]);
+        assert_eq!((awake[0].id, awake[0].level), ("block-package", Level::Note));
+        let asleep = judged(vec![Fact::Slept(None), table(1, 91_000, 0, 0)]);
+        assert_eq!(asleep[0].id, "mode-name-only");
+    }
+
+    #[test]
+    fn captions_tell_tables_apart() {
+        let words = |w: &str| Fact::Words(w.into());
+        let found = judged(vec![
+            words("# With the hub"),
+            table(1, 0, 0, 0),
+            words("# Without"),
+            table(2, 70_000, 0, 0),
+        ]);
+        assert_eq!(found[0].id, "block-change");
+        assert!(found[0].sentence.contains("With the hub"), "{}", found[0].sentence);
+    }
+}

@@ -1,0 +1,124 @@
+//! When a sleep began and ended by the clock on the wall, as whoever kept a log wrote it.
+
+use dormouse_doctor::night::Fact;
+use memchr::memmem::{Finder, find};
+use std::sync::LazyLock;
+
+/// What begins a sleep in a log, and what ends it: the kernel's lines, and those of
+/// systemd-sleep (src/sleep/sleep.c). Tasks are started again last.
+const MARKS: [(&[u8], bool); 5] = [
+    (b"suspend entry", true),
+    (b"Performing sleep operation", true),
+    (b"suspend exit", false),
+    (b"System returned from sleep operation", false),
+    (b"Restarting tasks", false),
+];
+
+/// What each of these lines has: most lines of a long log have none.
+static COMMON: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| [&b"suspend e"[..], b"sleep operation", b"Restarting tasks"].map(Finder::new));
+
+/// A line that begins or ends a sleep, with the time that its keeper or an Android kernel
+/// wrote.
+pub(crate) fn mark(raw: &[u8]) -> Option<Fact> {
+    if !COMMON.iter().any(|f| f.find(raw).is_some()) {
+        return None;
+    }
+    let (at, mark, begins) = MARKS.iter().find_map(|m| Some((find(raw, m.0)?, m.0, m.1)))?;
+    // `suspend exit 2020-06-07 16:27:41.143921418 UTC` (kernel/power/suspend.c of Android's
+    // common kernels, 4.9 to 6.6).
+    let behind = std::str::from_utf8(raw.get(at + mark.len()..)?).ok()?.trim_start();
+    if let Some(ms) = iso(behind).filter(|_| behind.contains(" UTC")) {
+        return Some(Fact::Clock { begins, ms, precise: true });
+    }
+    let head = String::from_utf8_lossy(&raw[..at.min(64)]);
+    let head = head.trim_start_matches(['>', ' ', '\t', '[', '|']);
+    let ms = iso(head).or_else(|| syslog(head))?;
+    Some(Fact::Clock { begins, ms, precise: false })
+}
+
+/// Milliseconds since some day of a time in the calendar.
+fn since(y: i64, m: i64, d: i64, clock: &str) -> Option<i64> {
+    let mut parts = clock.split([':', '.', ',']);
+    let mut n = || parts.next()?.get(..2)?.parse::<i64>().ok();
+    let (h, min, s) = (n()?, n()?, n()?);
+    let fraction: String = clock
+        .split(['.', ','])
+        .nth(1)
+        .map_or(String::new(), |f| f.chars().take_while(char::is_ascii_digit).take(3).collect());
+    let ms: i64 = if fraction.is_empty() { 0 } else { format!("{fraction:0<3}").parse().ok()? };
+    let known = (1..=12).contains(&m) && (1..=31).contains(&d) && (1970..3000).contains(&y);
+    if !known || h > 23 || min > 59 {
+        return None;
+    }
+    // Days of the civil calendar, from March on.
+    let (y, m) = if m <= 2 { (y - 1, m + 9) } else { (y, m - 3) };
+    let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + d;
+    Some((((days * 24 + h) * 60 + min) * 60 + s) * 1_000 + ms)
+}
+
+/// `2020-06-07 16:27:41.143921418`, `2025-05-14T00:01:21+02:00`.
+fn iso(text: &str) -> Option<i64> {
+    let day = text.get(..10)?;
+    let clock = text.get(11..)?;
+    let clock = clock.split([' ', '+', 'Z']).next()?;
+    let mut d = day.split('-').map(|n| n.parse::<i64>().ok());
+    since(d.next()??, d.next()??, d.next()??, clock)
+}
+
+/// `Jun  8 19:56:10`, `Sat Jun  8 19:56:10 2024]`; a year that is left out is any.
+fn syslog(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_whitespace().skip_while(|w| !MONTHS.contains(w)).take(4);
+    let month = words.next()?;
+    let m = i64::try_from(MONTHS.iter().position(|x| *x == month)?).ok()? + 1;
+    let day = words.next()?.parse().ok()?;
+    let clock = words.next()?;
+    let year = words.next().and_then(|y| y.strip_suffix(']')?.parse().ok());
+    since(year.unwrap_or(2001), m, day, clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_on_the_wall_is_read_whoever_kept_the_log() {
+        let of = |t: &str| match mark(t.as_bytes()) {
+            Some(Fact::Clock { begins, ms, precise }) => Some((begins, ms, precise)),
+            _ => None,
+        };
+        let passed = |a: &str, b: &str| of(b).expect(b).1 - of(a).expect(a).1;
+        assert_eq!(
+            passed(
+                "[  1.0] PM: PM: suspend entry 2031-02-28 23:59:59.250000000 UTC",
+                "[  1.1] PM: PM: suspend exit 2031-03-01 00:00:01.500000000 UTC"
+            ),
+            2_250
+        );
+        assert_eq!(
+            passed(
+                "Nov 30 23:00:00 box kernel: PM: suspend entry (s2idle)",
+                "Dec  1 07:30:10 box kernel: PM: suspend exit"
+            ),
+            30_610_000
+        );
+        assert_eq!(
+            passed(
+                "2031-05-14T00:01:21 box kernel: [ 88.62] PM: suspend entry (s2idle)",
+                "2031-05-14T09:20:43 box kernel: [ 99.19] Restarting tasks ... done."
+            ),
+            33_562_000
+        );
+        assert_eq!(
+            passed(
+                "[Sat Jun  8 19:56:10 2030] PM: suspend entry (deep)",
+                "[Sat Jun  8 19:56:12 2030] PM: suspend exit"
+            ),
+            2_000
+        );
+        assert_eq!(of("[  347.639686] PM: suspend exit"), None);
+        assert_eq!(of("see suspend entry below"), None);
+    }
+}

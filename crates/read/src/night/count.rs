@@ -1,0 +1,254 @@
+//! Counters of hardware sleep, and conditions of it, in the forms of the files and in those
+//! that people write.
+
+use dormouse_doctor::night::{Conditions, Count, Counts, Fact};
+
+/// Files with one number, which count.
+const FILES: [(&str, Counts); 9] = [
+    ("slp_s0_residency_usec", Counts::System),
+    ("low_power_idle_system_residency_us", Counts::System),
+    ("low_power_idle_cpu_residency_us", Counts::Package),
+    ("total_hw_sleep", Counts::System),
+    ("last_hw_sleep", Counts::Last),
+    ("die_c6_us_show", Counts::Package),
+    ("success", Counts::Attempts),
+    ("fail", Counts::Attempts),
+    ("wakeup_count", Counts::Attempts),
+];
+
+fn known(file: &str) -> Option<(&'static str, Counts)> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    FILES.iter().find(|f| f.0 == name).copied()
+}
+
+/// The number that a text begins with, decimal or hexadecimal, and what follows.
+pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+        return Some((u64::from_str_radix(&hex[..end], 16).ok()?, &hex[end..]));
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// A line that is a number alone.
+pub(crate) fn alone(text: &str) -> Option<u64> {
+    number(text.trim()).filter(|(_, rest)| rest.trim().is_empty()).map(|n| n.0)
+}
+
+fn count(name: impl Into<String>, of: Counts, value: u64) -> Fact {
+    Fact::Count(Count { name: name.into(), of, value })
+}
+
+/// What `value` of `file` is.
+pub(crate) fn of_file(file: &str, value: u64) -> Option<Fact> {
+    known(file).map(|(name, of)| count(name, of, value))
+}
+
+/// `slp_s0_residency_usec: 0`, `…/low_power_idle_system_residency_us = 12`, `…_usec to increase
+/// from 4, got 4`, `…_usec went from 4 to 9`.
+fn inline(text: &str) -> Vec<Fact> {
+    let Some((name, of, rest)) = FILES.iter().take(6).find_map(|f| {
+        let at = text.find(f.0)?;
+        Some((f.0, f.1, &text[at + f.0.len()..]))
+    }) else {
+        return Vec::new();
+    };
+    let from = rest.split_once("from ").and_then(|(_, r)| number(r.trim_start()));
+    if let Some((first, rest)) = from {
+        let to = ["got ", "to ", "-> ", "→ "]
+            .iter()
+            .find_map(|w| number(rest.split_once(w)?.1.trim_start()));
+        return match to {
+            Some((last, _)) => vec![count(name, of, first), count(name, of, last)],
+            None => Vec::new(),
+        };
+    }
+    let value = rest.trim_start_matches([':', '=', ' ', '\t', '|', '"', ')', '>']);
+    let value = ["stays at ", "stays ", "is ", "remains ", "reads ", "shows "]
+        .iter()
+        .find_map(|w| value.strip_prefix(w))
+        .unwrap_or(value);
+    let separated = value.len() < rest.len() || rest.is_empty();
+    match number(value).filter(|(_, r)| separated && !r.starts_with(|c: char| c.is_alphanumeric()))
+    {
+        Some((first, rest)) => {
+            let to = ["-> ", "→ ", "=> "]
+                .iter()
+                .find_map(|w| number(rest.trim_start().strip_prefix(w)?.trim_start()));
+            [Some(first), to.map(|t| t.0)]
+                .into_iter()
+                .flatten()
+                .map(|v| count(name, of, v))
+                .collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// `Package C10 : 70353426` (intel/pmc/core.c:pmc_core_pkgc_show).
+fn package(text: &str) -> Option<Fact> {
+    let rest = text.trim_start().strip_prefix("Package C")?;
+    let (n, rest) = number(rest)?;
+    let rest = rest.trim_start().strip_prefix([':', '='])?;
+    let (value, rest) = number(rest.trim_start())?;
+    rest.trim().is_empty().then(|| count(format!("Package C{n}"), Counts::Package, value))
+}
+
+/// Whether a word names a substate: `S0i2.0`.
+pub(crate) fn is_substate(word: &str) -> bool {
+    word.strip_prefix("S0i").is_some_and(|n| {
+        n.starts_with(|c: char| c.is_ascii_digit())
+            && n.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    })
+}
+
+/// `         S0i3.0      9028122` (pmc_core_substate_res_show), with or without `Enabled`.
+fn substate(text: &str) -> Option<Fact> {
+    let mut words = text.split_whitespace().filter(|w| *w != "Enabled" && *w != ":" && *w != "|");
+    let name = words.next()?.trim_end_matches(':');
+    let value = alone(words.next()?)?;
+    (is_substate(name) && words.next().is_none()).then(|| count(name, Counts::Substate, value))
+}
+
+/// `SLP_S0_DBG: AUDIO_D3   State: No`, `PMC0:PCH IP: 3  - SPA   State: On`, `MPHY CORE LANE 0
+/// State: Not power gated`, `MISC2_CLKREQ_ACTIVE  State: Active`, a row of
+/// `substate_requirements`.
+fn condition(text: &str) -> Option<Fact> {
+    if let Some((before, state)) = text.split_once("State:") {
+        let state = state.trim();
+        let (table, name) = match before.split_once("SLP_S0_DBG:") {
+            Some((_, name)) => (Conditions::SlpS0, name),
+            None => match before.split_once("PCH IP:") {
+                Some((_, name)) => (Conditions::Gating, name.split_once('-').map_or(name, |n| n.1)),
+                None => (Conditions::Pll, before),
+            },
+        };
+        let met = match state.split_whitespace().next()? {
+            "Yes" | "Off" | "Idle" | "Power" => true,
+            "No" | "On" | "Active" | "Not" => false,
+            _ => return None,
+        };
+        let name = name.trim().to_owned();
+        return (!name.is_empty()).then_some(Fact::Condition { table, name, met });
+    }
+    // The deepest substate is the last that the table has a column for.
+    let (name, cells) = text.split_once('|')?;
+    let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
+    let known = |c: &&str| matches!(*c, "Required" | "Yes" | "");
+    if cells.len() < 2 || !cells.iter().all(|c| known(&c)) {
+        return None;
+    }
+    let cells = cells.strip_suffix(&[""][..]).unwrap_or(&cells);
+    let required = cells.iter().rposition(|c| *c == "Required")?;
+    let met = cells[required + 1..].contains(&"Yes");
+    let name = name.trim().trim_start_matches(|c: char| c != ':').trim_start_matches(':');
+    let name = if name.is_empty() { text.split('|').next()? } else { name };
+    Some(Fact::Condition { table: Conditions::Requirement, name: name.trim().into(), met })
+}
+
+/// `PMC0:DTS_VNN_REQ_STS   1` (pmc_core_lpm_display): a request for power is none of a part
+/// that sleeps; every other bit says that a part is off.
+fn status(text: &str) -> Option<Fact> {
+    let rest = text.trim().strip_prefix("PMC").or_else(|| text.trim().strip_prefix("pmc"))?;
+    let (_, rest) = number(rest)?;
+    let mut words = rest.strip_prefix(':')?.split_whitespace();
+    let (name, value) = (words.next()?, alone(words.next()?)?);
+    let is = name.ends_with("_STS") && value < 2 && words.next().is_none();
+    let met = if name.contains("_REQ_STS") { value == 0 } else { value == 1 };
+    is.then(|| Fact::Condition { table: Conditions::Status, name: name.into(), met })
+}
+
+/// What AMD's tables say of the last sleep (drivers/platform/x86/amd/pmc/pmc.c:
+/// smu_fw_info_show, s0ix_stats_show).
+fn smu(text: &str) -> Option<Fact> {
+    for word in ["Time (in us) in S0i3:", "Residency Time:"] {
+        if let Some((_, rest)) = text.split_once(word) {
+            return alone(rest).map(|v| count("time in S0i3", Counts::Last, v));
+        }
+    }
+    let (_, status) = text.split_once("Last S0i3 Status:")?;
+    match status.trim() {
+        "Success" => Some(Fact::Verdict { deep: true }),
+        "Unknown/Fail" => Some(Fact::Verdict { deep: false }),
+        _ => None,
+    }
+}
+
+/// Everything that counts on a line.
+pub(crate) fn read(text: &str) -> Vec<Fact> {
+    let digit = text.bytes().any(|b| b.is_ascii_digit());
+    if !digit && !text.contains("State:") && !text.contains("Status:") && !text.contains('|') {
+        return Vec::new();
+    }
+    let one = package(text)
+        .or_else(|| substate(text))
+        .or_else(|| condition(text))
+        .or_else(|| status(text))
+        .or_else(|| smu(text));
+    match one {
+        Some(f) => vec![f],
+        None => inline(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(text: &str) -> Vec<(String, u64)> {
+        let of = |f: Fact| match f {
+            Fact::Count(c) => Some((c.name, c.value)),
+            _ => None,
+        };
+        read(text).into_iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn counters_are_read_in_every_form() {
+        let one = |name: &str, v: u64| vec![(name.to_string(), v)];
+        assert_eq!(counts("Package C6 : 129"), one("Package C6", 129));
+        assert_eq!(counts("Package C2 : 0x1f"), one("Package C2", 31));
+        assert_eq!(counts("        S0i3.1        1234"), one("S0i3.1", 1234));
+        assert_eq!(counts("Enabled S0i2.0 : 7"), one("S0i2.0", 7));
+        assert_eq!(counts("slp_s0_residency_usec stays 0"), one("slp_s0_residency_usec", 0));
+        assert_eq!(
+            counts("/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us:88"),
+            one("low_power_idle_system_residency_us", 88)
+        );
+        assert_eq!(
+            counts("Expected /x/slp_s0_residency_usec to increase from 71, got 71."),
+            [("slp_s0_residency_usec".to_string(), 71), ("slp_s0_residency_usec".to_string(), 71)]
+        );
+        assert_eq!(counts("Residency Time: 55"), one("time in S0i3", 55));
+        assert!(counts("see slp_s0_residency_usec, 3 lines below").is_empty());
+        assert!(counts("S0i3.0 is the deepest").is_empty());
+    }
+
+    #[test]
+    fn conditions_are_met_or_not_by_the_words_of_their_table() {
+        let met = |t: &str| match read(t).pop() {
+            Some(Fact::Condition { name, met, .. }) => Some((name, met)),
+            _ => None,
+        };
+        assert_eq!(met("SLP_S0_DBG: XHCI_D3      State: No"), Some(("XHCI_D3".into(), false)));
+        assert_eq!(met("PMC0:PCH IP: 4  - SATA     State: Off"), Some(("SATA".into(), true)));
+        assert_eq!(
+            met("MPHY CORE LANE 2   State: Not power gated"),
+            Some(("MPHY CORE LANE 2".into(), false))
+        );
+        assert_eq!(
+            met(
+                "pmc0:            USB2PLL_OFF_STS | Required | Required |           |             |"
+            ),
+            Some(("USB2PLL_OFF_STS".into(), false))
+        );
+        assert_eq!(
+            met("             PCIe_Gen3PLL_OFF_STS | Required |  Required |       Yes |"),
+            Some(("PCIe_Gen3PLL_OFF_STS".into(), true))
+        );
+        assert_eq!(met("| a | table | of words |"), None);
+        assert_eq!(met("PMC1:SMBUS_VNN_REQ_STS    0   "), Some(("SMBUS_VNN_REQ_STS".into(), true)));
+        assert_eq!(met("PMC0:USB2PLL_OFF_STS    0   "), Some(("USB2PLL_OFF_STS".into(), false)));
+    }
+}

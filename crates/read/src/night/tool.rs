@@ -1,0 +1,113 @@
+//! What AMD's report of a cycle of s2idle says (amd_s2idle.py, amd-debug-tools 0.1 to 0.2),
+//! and the table of package states that powertop prints.
+
+use super::count::number;
+use dormouse_doctor::night::Fact;
+use dormouse_doctor::night::report::Report;
+
+/// `0:00:43.521302`, `1 day, 2:03:04`, in ms.
+fn clock(text: &str) -> Option<u64> {
+    let (days, rest) = match text.split_once(" day") {
+        Some((d, rest)) => {
+            (d.trim().parse::<u64>().ok()?, rest.trim_start_matches(['s', ',', ' ']))
+        }
+        None => (0, text.trim_start()),
+    };
+    let word = rest.split(' ').next()?;
+    let mut parts = word.split([':', '.']);
+    let mut n = || parts.next()?.parse::<u64>().ok();
+    let (h, m, s) = (n()?, n()?, n()?);
+    let fraction =
+        word.split('.').nth(1).map_or(Some(0), |f| format!("{f:0<3}").get(..3)?.parse().ok())?;
+    Some((((days * 24 + h) * 60 + m) * 60 + s) * 1_000 + fraction)
+}
+
+/// `(86.85%)` in thousandths of a per cent.
+fn share(text: &str) -> Option<i64> {
+    let (_, rest) = text.split_once('(')?;
+    let (n, _) = rest.split_once('%')?;
+    crate::idle::column::thousandths(n)
+}
+
+/// A line of AMD's report.
+pub(crate) fn report(text: &str) -> Option<Fact> {
+    let after = |word: &str| text.split_once(word).map(|t| t.1);
+    let irq = |rest: &str| {
+        let (n, rest) = number(rest)?;
+        let name = rest.trim_start().strip_prefix(':').unwrap_or("").trim();
+        Some((u32::try_from(n).ok()?, name.to_owned()))
+    };
+    let one = || {
+        if let Some((number, name)) = after("Woke up from IRQ ").and_then(irq) {
+            return Some(Report::Woke { number, name });
+        }
+        if let Some((number, name)) = after("Wakeup triggered from IRQ ").and_then(irq) {
+            return Some(Report::Triggered { number, name });
+        }
+        if let Some(rest) = after("GPIOs active: [") {
+            let pins = rest.split(']').next().unwrap_or("").replace('\'', "");
+            return (!pins.is_empty()).then_some(Report::Pins(pins));
+        }
+        if let Some((name, rest)) = text.split_once(" increased from ") {
+            let name = name.rsplit(' ').next()?;
+            let gpe = u32::from_str_radix(name.strip_prefix("gpe")?, 16).ok()?;
+            let (a, rest) = number(rest)?;
+            let (b, _) = number(rest.trim_start().strip_prefix("to ")?)?;
+            return Some(Report::Gpe { number: gpe, by: b.checked_sub(a)? });
+        }
+        if let Some(rest) = after("Userspace suspended for ") {
+            let early = rest.contains("minimum expected");
+            return Some(Report::Slept { ms: clock(rest)?, early });
+        }
+        if let Some(rest) = after("In a hardware sleep state for ") {
+            return Some(Report::Hardware { ms: clock(rest)?, share: share(rest) });
+        }
+        text.contains("Did not reach hardware sleep state").then_some(Report::NoHardware)
+    };
+    one().map(Fact::Report)
+}
+
+/// `C10 (pc10)  12.3%` of powertop: a package state and its share in thousandths.
+pub(crate) fn powertop(text: &str) -> Option<(String, i64)> {
+    let (_, rest) = text.split_once("(pc")?;
+    let (n, rest) = number(rest)?;
+    let rest = rest.strip_prefix(')')?.trim_start_matches([' ', '|', '\t']);
+    let (value, _) = rest.split_once('%')?;
+    let share = crate::idle::column::thousandths(value.trim())?;
+    let name = if n >= 10 { format!("Pk%pc{n}") } else { format!("Pkg%pc{n}") };
+    Some((name, share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_a_cycle_are_read() {
+        let of = |t: &str| match report(t) {
+            Some(Fact::Report(r)) => Some(r),
+            _ => None,
+        };
+        assert_eq!(
+            of("🥱 Woke up from IRQ 7: GPIO Controller"),
+            Some(Report::Woke { number: 7, name: "GPIO Controller".into() })
+        );
+        assert_eq!(
+            of("○ gpe0b increased from 10 to 25"),
+            Some(Report::Gpe { number: 0xb, by: 15 })
+        );
+        assert_eq!(of("○ GPIOs active: ['4', '18']"), Some(Report::Pins("4, 18".into())));
+        assert_eq!(
+            of("❌ Userspace suspended for 0:00:43.521302 (< minimum expected 0:01:21)"),
+            Some(Report::Slept { ms: 43_521, early: true })
+        );
+        assert_eq!(
+            of("✅ In a hardware sleep state for 7:30:01.5 (98.75%)"),
+            Some(Report::Hardware { ms: 27_001_500, share: Some(98_750) })
+        );
+        assert_eq!(of("❌ Did not reach hardware sleep state"), Some(Report::NoHardware));
+        assert_eq!(of("the count increased from 4 to 9"), None);
+        assert_eq!(powertop("C8 (pc8)    3.5%  |"), Some(("Pkg%pc8".into(), 3_500)));
+        assert_eq!(powertop("C10 (cc10)  9.0%"), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! Texts about bad nights, made up: who woke the machine, what blocked its deep state, what
+//! it cost, which round failed; and what such texts do not prove.
+
+use dormouse_doctor::finding::{Confidence, Finding, Level};
+use dormouse_doctor::judge;
+use dormouse_read::doctor::read_bytes;
+
+fn found(text: &str) -> Vec<Finding> {
+    judge(&read_bytes("text", text.as_bytes()).case).findings
+}
+
+/// The sentence of a rule, whatever else is found.
+fn says(text: &str, rule: &str) -> String {
+    let all = found(text);
+    let f = all.iter().find(|f| f.id == rule);
+    f.map_or_else(|| panic!("no {rule} in {all:#?}"), |f| f.sentence.clone())
+}
+
+fn ids(text: &str) -> Vec<&'static str> {
+    found(text).iter().map(|f| f.id).collect()
+}
+
+fn holds(words: &str, parts: &[&str]) {
+    for p in parts {
+        assert!(words.contains(p), "{p:?} is not in {words:?}");
+    }
+}
+
+#[test]
+fn an_interrupt_is_followed_to_the_pin_and_its_device() {
+    let text = "[   12.000000] PM: suspend entry (s2idle)\n\
+        [   20.000000] PM: Triggering wakeup from IRQ 7\n\
+        [   20.100000] PM: suspend exit\n\n\
+        $ cat /proc/interrupts\n\
+        \x20          CPU0       CPU1\n\
+        \x20  7:          0         13  IR-IO-APIC    7-fasteoi   pinctrl_amd\n\
+        \x20131:          0         13  amd_gpio    8  SYNA9201:00\n\
+        \x20140:          0          0  amd_gpio   61  GOOD1234:00\n";
+    holds(
+        &says(text, "mode-wake-source"),
+        &["IRQ 7 of pinctrl_amd", "counted is 8, of SYNA9201:00"],
+    );
+    let recorded =
+        "# cat /sys/power/pm_wakeup_irq\n51\n 51: 0 3 IR-PCI-MSI-0000:00:14.0 0-edge xhci_hcd\n";
+    holds(&says(recorded, "mode-wake-source"), &["IRQ 51", "xhci_hcd"]);
+}
+
+#[test]
+fn an_event_is_followed_down_by_the_tables_of_the_firmware() {
+    let text = "> [  540.000000] PM: Triggering wakeup from IRQ 9\n\
+        > [  540.000100] ACPI: PM: ACPI non-EC GPE wakeup\n\
+        > [  540.500000] ACPI: GPE event 0x16\n\
+        > [  540.500000] ACPI: GPE event 0x6d\n\
+        > [    0.900000] ACPI: EC: GPE=0x16, IRQ=-1, EC_CMD/EC_SC=0x66\n\
+        >\n\
+        >     Device (RP05)\n\
+        >     {\n\
+        >         Name (_ADR, 0x001C0004)\n\
+        >         Method (_PRW, 0, NotSerialized)\n\
+        >         {\n\
+        >             Return (GPRW (0x6D, 0x04))\n\
+        >         }\n\
+        >     }\n\
+        >\n\
+        > -[0000:00]-+-00.0  A host bridge\n\
+        >            +-1c.4-[04]----00.0  Some Vendor Wireless 9000\n";
+    let all = found(text);
+    let f = all.iter().find(|f| f.id == "mode-wake-source").expect("a waker");
+    holds(&f.sentence, &["GPE 0x6d is of RP05", "00:1c.4", "Some Vendor Wireless 9000"]);
+    assert!(!f.sentence.contains("Which device raised it is not"), "{}", f.sentence);
+    assert!(f.about.devices.iter().any(|d| d.name == "0000:04:00.0"), "{:?}", f.about.devices);
+}
+
+#[test]
+fn what_a_writer_claims_is_quoted_and_not_repeated() {
+    let text =
+        "My tablet resumes at once. It is woken by IRQ 35, the lid switch behind INTC1055.\n";
+    let all = found(text);
+    assert_eq!((all[0].id, all[0].confidence), ("wake-claimed", Confidence::Guess));
+    assert!(all[0].sentence.starts_with("Not proven"), "{}", all[0].sentence);
+    assert!(found("Is it woken by IRQ 35?\n").is_empty());
+}
+
+#[test]
+fn a_loop_is_told_by_the_clock_on_the_wall_and_refused_tries_are_none() {
+    let cycle = |from: &str, to: &str| {
+        // The kernel's clock stands in a sleep.
+        let at = 50 + from.bytes().map(u64::from).sum::<u64>() % 40;
+        format!(
+            "May 11 {from} tv kernel: [   {at}.000000] PM: suspend entry (deep)\n\
+             May 11 {to} tv kernel: [   {at}.300000] Resume caused by IRQ 188, modem\n\
+             May 11 {to} tv kernel: [   {at}.400000] PM: suspend exit\n"
+        )
+    };
+    let text = [
+        cycle("03:20:10", "03:20:22"),
+        cycle("03:20:23", "03:20:36"),
+        cycle("03:20:37", "03:20:52"),
+    ]
+    .concat();
+    holds(
+        &says(&text, "wake-loop"),
+        &["3 sleeps in a row", "12.0 s to 15.0 s", "IRQ 188 of modem woke it each time"],
+    );
+    let tried = [
+        cycle("03:20:10", "03:20:10"),
+        cycle("03:20:11", "03:20:11"),
+        cycle("03:20:12", "03:20:12"),
+    ];
+    assert!(!ids(&tried.concat()).contains(&"wake-loop"));
+    let nights = [
+        cycle("01:00:00", "02:00:00"),
+        cycle("02:00:05", "03:00:00"),
+        cycle("03:00:05", "04:00:00"),
+    ];
+    assert!(!ids(&nights.concat()).contains(&"wake-loop"));
+}
+
+#[test]
+fn a_report_of_amds_tool_names_waker_and_depth() {
+    let text = "○ GPIOs active: ['9']\n🥱 Wakeup triggered from IRQ 1: PS/2 Controller\n\
+        🥱 Woke up from IRQ 9: ACPI SCI\ngpe0b increased from 4 to 9\n\
+        ❌ Userspace suspended for 0:10:14.031448 (< minimum expected 0:54:00)\n\
+        ✅ In a hardware sleep state for 0:05:00.000000 (48.86%)\n";
+    holds(
+        &says(text, "mode-wake-source"),
+        &["Woken by IRQ 9 (ACPI SCI)", "Meanwhile IRQ 1", "GPE 0x0b came 5 times"],
+    );
+    holds(&says(text, "mode-partial"), &["5 min 0 s of 10 min 14 s", "48.86 %"]);
+    assert!(ids("❌ Did not reach hardware sleep state\n").contains(&"mode-name-only"));
+}
+
+#[test]
+fn a_counter_that_stood_over_a_sleep_and_its_conditions_are_a_blocker_and_alone_they_are_none() {
+    let table = "                       Element |    S0i2.0 |    S0i3.0 |    Status |  Live Status |\n\
+        pmc0:           USB2PLL_OFF_STS |  Required |  Required |           |              |\n\
+        pmc0:              SATAPLL_OFF_STS |  Required |  Required |       Yes |          Yes |\n";
+    let readings = |after: u64| {
+        format!(
+            "# cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec\n91823\n# rtcwake -m freeze -s 60\n\
+             rtcwake: wakeup from \"freeze\" using /dev/rtc0 at Tue Mar  3 10:00:00 2026\n\
+             # cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec\n{after}\n{table}"
+        )
+    };
+    let failed = found(&readings(91_823));
+    let rules: Vec<(&str, Level)> = failed.iter().map(|f| (f.id, f.level)).collect();
+    assert!(
+        rules.contains(&("mode-name-only", Level::Risk))
+            && rules.contains(&("block-condition", Level::Risk)),
+        "{rules:?}"
+    );
+    holds(&says(&readings(91_823), "block-condition"), &["USB2PLL_OFF_STS"]);
+    for healthy in [readings(58_091_823), table.to_string()] {
+        assert!(found(&healthy).iter().all(|f| f.level == Level::Note), "{healthy}");
+    }
+}
+
+#[test]
+fn two_measurements_and_the_change_between_them() {
+    let run = |pc8: &str, pc10: &str| {
+        format!(
+            "$ sudo turbostat --quiet --show Pkg%pc8,Pk%pc10,SYS%LPI rtcwake -m freeze -s 30\n30.912 sec\n\
+             CPU%c7\tPkg%pc3\tPkg%pc8 \nPk%pc10SYS%LPI\n96.00\t0.50\t{pc8}\t{pc10}\t0.00\n95.00\t0.50\t{pc8}\t{pc10}\t0.00\n"
+        )
+    };
+    let ltr =
+        "3\tPMC0:SOUTHPORT_D \tLTR: RAW: 0x89e889e8 \nNon-Snoop(ns): 499712\tSnoop(ns): 499712\n";
+    let text = format!(
+        "{}{ltr}$ echo 3 | sudo tee /sys/kernel/debug/pmc_core/ltr_ignore\n3\n{}",
+        run("91.20", "0.00"),
+        run("2.00", "88.10")
+    );
+    holds(
+        &says(&text, "block-change"),
+        &[
+            "from 0.00 % to 88.10 %",
+            "SOUTHPORT_D",
+            "499,712 ns",
+            "something else still keeps the platform awake",
+        ],
+    );
+    let unbound = "SOUTHPORT_B  LTR: RAW: 0x88018801  Non-Snoop(ns): 1024  Snoop(ns): 1024\n\
+        $ echo 0000:3a:00.0 | sudo tee /sys/bus/pci/drivers/rtsx_pci/unbind\n\
+        SOUTHPORT_B  LTR: RAW: 0x0  Non-Snoop(ns): 0  Snoop(ns): 0\n";
+    holds(&says(unbound, "block-latency"), &["1,024 ns", "0000:3a:00.0"]);
+}
+
+#[test]
+fn power_domains_that_never_slept_are_named() {
+    let file = |name: &str, n: u32| {
+        format!(
+            "root@dev:~# cat /sys/kernel/debug/qcom_stats/{name}\nCount: {n}\nLast Entered At: 0\nLast Exited At: 0\nAccumulated Duration: 0\n"
+        )
+    };
+    let text = [file("cxsd", 0), file("aosd", 0), file("ddr", 812)].concat();
+    holds(&says(&text, "block-domain"), &["cxsd, aosd", "What votes against them is not"]);
+    let over = format!("{}root@dev:~# rtcwake -m mem -s 20\n{}", file("cxsd", 4), file("cxsd", 9));
+    assert!(found(&over).iter().all(|f| f.level == Level::Note));
+}
+
+#[test]
+fn what_a_night_cost_is_told_as_far_as_the_gauge_and_the_log_go() {
+    let files = "$ cat /sys/class/power_supply/BAT0/energy_now\n50120000\n$ sudo rtcwake -m mem -s 3600\n\
+        $ cat /sys/class/power_supply/BAT0/energy_now\n49870000\n";
+    holds(&says(files, "night-cost"), &["0.250 Wh in 1 h 0 min: 0.25 W"]);
+    let words = "Battery drained from 100% to 60% in about 8 hours of sleep.\n";
+    holds(&says(words, "night-cost"), &["Asleep but hot", "5.0 % an hour"]);
+    let log = "2026-01-10T23:00:01+0100 nb kernel: PM: suspend entry (deep)\n\
+        2026-01-10T23:00:31+0100 nb kernel: PM: suspend exit\n";
+    let short = format!("It lost 15% in 6 hours.\n{log}");
+    holds(&says(&short, "night-cost"), &["does not cover the drain", "30.0 s"]);
+    let sides = "Before suspend (22:45): battery 96%\nAfter resume (06:45): battery 92%\n";
+    holds(&says(sides, "night-cost"), &["4.0 % in 8 h 0 min: 0.5 % an hour", "steps of 1.0 %"]);
+}
+
+#[test]
+fn the_round_that_failed_is_named_and_none_of_so_many_is_a_bound() {
+    let stress = "Suspend    1 of 40: sleep for 6 seconds... wake for 9 seconds...\n\
+        Suspend    2 of 40: sleep for 8 seconds...Suspend failed.\nFinished 2 iterations.\nSuspend_failures: 1\n";
+    holds(
+        &says(stress, "round-failed"),
+        &["Round 2 of 40 failed", "1 round before it", "Suspend_failures: 1"],
+    );
+    let fwts = "s2idle cycle 17 of 60\nFAILED [HIGH] S2idleNotDeepest: Test 1, Expected /sys/kernel/debug/pmc_core\n\
+        /slp_s0_residency_usec to increase from 5551, got 5551.\n";
+    holds(&says(fwts, "round-shallow"), &["Round 17 of 60", "no hang"]);
+    let hung = "s3: cycle 499 of 1000\ns3: cycle 500 of 1000\nSuspend test failed, machine hung\n";
+    holds(&says(hung, "round-failed"), &["Round 500 of 1,000 failed"]);
+    let clean = "Finished 900 iterations.\nSuspend_failures: 0\ns0ix errors: 0\n";
+    holds(&says(clean, "round-counts"), &["900 done, 0 failed", "1 round in 300"]);
+    assert!(found("Running 10 iterations with:\n  errors_fatal: true\n").is_empty());
+}
