@@ -15,6 +15,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// `on`, `off-0`.
+    pub fn told(self) -> String {
+        match self {
+            Status::On => "on".into(),
+            Status::Off(None) => "off".into(),
+            Status::Off(Some(state)) => format!("off-{state}"),
+        }
+    }
+
     /// Of the second column: `on`, `off-0`, `off`.
     pub fn of(word: &str) -> Option<Status> {
         match word {

@@ -16,9 +16,10 @@
 //! | governors: which device may be suspended, which domain goes off and how deep | `governor` |
 //! | a domain that took longer to switch than it said | `latency` |
 //! | names of devices and of nodes of the device tree | `name` |
-//! | rules, a file a noun | `rules/` |
+//! | rules, a file a noun, each with its sentence and advice | `rules/` |
 //! | what a kernel was told to leave on | `resource` |
-//! | what a rule found, without words | `fact` |
+//! | pieces of sentences | `say` |
+//! | what a text does not allow to say | `unchecked` |
 //!
 //! No evidence, no finding. What a text cannot show is listed with the reason.
 //! Times are nanoseconds. Nothing here does I/O.
@@ -35,7 +36,6 @@ pub mod domain;
 pub mod fw_devlink;
 pub mod tree;
 
-pub mod fact;
 pub mod governor;
 pub mod latency;
 pub mod link;
@@ -48,12 +48,14 @@ mod report;
 pub mod resource;
 pub mod root;
 mod rules;
+pub mod say;
 pub mod state;
 pub mod supplier;
 pub mod switched;
+pub mod unchecked;
 
 pub use case::Case;
-pub use dormouse_base::finding::{Confidence, Evidence, Level};
+pub use dormouse_base::finding::{Confidence, Evidence, Finding, Level};
 pub use report::Report;
 
 /// Judges a text.
@@ -66,20 +68,19 @@ pub fn judge(case: &Case) -> Report {
         unchecked: rules::unchecked(case),
         ..Report::default()
     };
-    let mut findings = Vec::new();
+    let mut all = Vec::new();
     for rule in rules::ALL {
-        rule(case, &report, &mut findings);
+        rule(case, &report, &mut all);
     }
     // What a person wrote about a machine is at most a suspicion.
-    for f in &mut findings {
+    for f in all.iter_mut().map(|f| &mut f.finding) {
         if f.evidence.iter().all(|e| e.doubtful) {
             f.confidence = Confidence::Guess;
         }
     }
-    findings.sort_by_key(|f| {
-        let weight = std::cmp::Reverse(f.fact.weight());
-        (f.level, !f.fact.is_failure(), f.confidence, weight)
+    all.sort_by_key(|f| {
+        (f.finding.level, !f.is_failure, f.finding.confidence, std::cmp::Reverse(f.weight))
     });
-    report.findings = findings;
+    report.findings = all.into_iter().map(|f| f.finding).collect();
     report
 }

@@ -1,9 +1,10 @@
 //! What is said of a text.
 
-use crate::fact::{Finding, Unchecked};
 use crate::root::Root;
 use crate::supplier::Supplier;
+use crate::unchecked::Unchecked;
 use crate::{cycle, domain};
+use dormouse_base::finding::Finding;
 
 /// What is said of a text.
 #[derive(Clone, Debug, Default)]

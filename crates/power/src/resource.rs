@@ -10,3 +10,14 @@ pub enum Resource {
     /// Regulators.
     Regulators,
 }
+
+impl Resource {
+    /// `clocks`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Resource::Domains => "power domains",
+            Resource::Clocks => "clocks",
+            Resource::Regulators => "regulators",
+        }
+    }
+}

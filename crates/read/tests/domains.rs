@@ -2,7 +2,7 @@
 //! every layout, and damage.
 
 use dormouse_power::domain::{Runtime, Status};
-use dormouse_power::fact::{Fact, Finding};
+use dormouse_power::Finding;
 use dormouse_power::root::Cause;
 use dormouse_power::{Confidence, Level, Report, judge};
 use dormouse_read::Given;
@@ -332,8 +332,9 @@ fn links_that_were_not_made() {
     };
     let text = line("1.a", "1.a") + &line("1.a", "1.a") + &line("2.b", "3.c");
     let r = report(&text);
-    let pairs = vec![("1.a".into(), "1.a".into()), ("2.b".into(), "3.c".into())];
-    assert_eq!(r.findings[0].fact, Fact::Unlinked { pairs, own: 1 });
+    let said = "No device link was made from 2.b to 3.c: nothing orders the two when they probe or \
+                sleep. One device was to be linked to itself.";
+    assert_eq!(r.findings[0].sentence, said);
     // What is cut is no message.
     assert!(report("[    1.0] platform 1.a: Failed to create device link\n").findings.is_empty());
 }
@@ -418,8 +419,8 @@ fn small_files() {
     let text = "/sys/class/devlink/platform:1.a--i2c:0-0050/status:dormant\n\
         /sys/class/devlink/platform:1.a--platform:3.c/status:active\n\
         /sys/devices/platform/1.a/state_synced:0\n/sys/devices/platform/3.c/state_synced:1\n";
-    let suppliers = vec![("1.a".to_string(), vec!["0-0050".to_string()])];
-    assert_eq!(report(text).findings[0].fact, Fact::Unsynced { suppliers });
+    let said = report(text).findings[0].sentence.clone();
+    assert!(said.starts_with("1.a (not yet: 0-0050) has not been told"), "{said}");
 }
 
 /// What pages of the web, consoles and `grep` make of a table.
@@ -751,12 +752,8 @@ fn a_device_that_a_driver_names_is_followed() {
 #[test]
 fn a_link_names_its_supplier_in_late_kernels_too() {
     let text = "[    1.000000] pd 1.power: Failed to create device link (0x180) with supplier 1-0042 for /pd@1/npu\n";
-    match &report(text).findings[0].fact {
-        Fact::Unlinked { pairs, .. } => {
-            assert_eq!(pairs, &[("1.power".to_string(), "1-0042".to_string())]);
-        }
-        other => panic!("{other:?}"),
-    }
+    let said = report(text).findings[0].sentence.clone();
+    assert!(said.starts_with("No device link was made from 1.power to 1-0042:"), "{said}");
 }
 
 /// What the kernel says of its latencies, in files of any order.

@@ -50,19 +50,6 @@ pub(crate) fn left_out(page: &mut Page, unchecked: &[(String, String)], losses: 
     }
 }
 
-/// Evidence as JSON. A file of the machine has no line.
-pub(crate) fn evidence(list: &[Evidence]) -> Value {
-    let one = |e: &Evidence| {
-        json!({
-            "line": (e.line > 0).then_some(e.line),
-            "time_ns": e.time.map(|t| t.0),
-            "text": e.text,
-            "doubtful": e.doubtful,
-        })
-    };
-    list.iter().map(one).collect()
-}
-
 /// What was not checked, as JSON.
 pub(crate) fn not_checked(unchecked: &[(String, String)]) -> Value {
     unchecked.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect()

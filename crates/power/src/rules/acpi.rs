@@ -2,12 +2,14 @@
 //! differently (`/sys/bus/acpi/devices/*/`: `resource_in_use`, `power_state`,
 //! `real_power_state`).
 
+use super::found::{Found, found};
 use crate::case::Case;
-use crate::fact::{Fact, Finding};
 use crate::report::Report;
-use dormouse_base::finding::{Confidence, Evidence, Level};
+use crate::say::named;
+use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
+use dormouse_base::say::names;
 
-pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Found>) {
     let needed = case.acpi.needed();
     for (name, r) in case.acpi.resources.iter().filter(|(_, r)| r.in_use == Some(true)) {
         let Some(n) = needed.get(name.as_str()) else { continue };
@@ -15,14 +17,21 @@ pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
         if n.other.is_empty() || !(n.now.is_empty() && n.unsaid.is_empty() && n.wakeup.is_empty()) {
             continue;
         }
-        let fact = Fact::ResourceUnused {
-            resource: name.clone(),
-            path: r.path.clone(),
-            devices: n.other.iter().map(|d| d.to_string()).collect(),
-        };
+        let devices: Vec<String> = n.other.iter().map(|d| d.to_string()).collect();
         let line = Evidence { line: r.line, time: None, text: r.text.clone(), doubtful: false };
-        let evidence = [line].into();
-        out.push(Finding::new("resource-unused", Level::Risk, Confidence::Likely, fact, evidence));
+        let f = Finding::new(("resource-unused", Area::Domain, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "{} is on though every device that the text shows to need it is in another state: {}.",
+                named(name, &r.path),
+                names(&devices)
+            ))
+            .look(
+                "Read power/runtime_status and power_state of the devices that share it; one that \
+                 the text does not show may hold it (grep . \
+                 /sys/bus/acpi/devices/*/power_resources_D*/*/resource_in_use).",
+            )
+            .shown_by([line]);
+        out.push(found(f));
     }
     let (mut devices, mut evidence) = (Vec::new(), Vec::new());
     for (name, d) in &case.acpi.devices {
@@ -30,13 +39,16 @@ pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
         if d.state.is_empty() || d.real.is_empty() || d.state == d.real {
             continue;
         }
-        devices.push([name.clone(), d.path.clone(), d.state.clone(), d.real.clone()]);
+        let (name, set, real) = (named(name, &d.path), &d.state, &d.real);
+        devices.push(format!("{name} into {set} (the firmware says {real})"));
         if evidence.len() < 3 {
             evidence.push(line.clone());
         }
     }
     if !devices.is_empty() {
-        let fact = Fact::StateDiffers { devices };
-        out.push(Finding::new("state-differs", Level::Note, Confidence::Certain, fact, evidence));
+        let f = Finding::new(("state-differs", Area::Domain, Level::Note), Confidence::Certain)
+            .says(format!("The kernel put {}.", names(&devices)))
+            .shown_by(evidence);
+        out.push(found(f));
     }
 }

@@ -1,16 +1,17 @@
 //! Dependency cycles. The kernel breaks them and says so at level info; they are a
 //! fault only if both ends really need each other.
 
+use super::found::{Found, found};
 use crate::case::Case;
 use crate::deferral::Source;
-use crate::fact::{Fact, Finding};
 use crate::name::key;
 use crate::report::Report;
 use crate::root::Cause;
-use dormouse_base::finding::{Confidence, Level};
+use dormouse_base::finding::{Area, Confidence, Finding, Level};
+use dormouse_base::say::plural;
 use std::collections::BTreeMap;
 
-pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     // Devices that still wait in the end and whose driver said why.
     let mut waits: BTreeMap<String, usize> = BTreeMap::new();
     let own = report.roots.iter().filter(|r| matches!(r.cause, Cause::Own { .. }));
@@ -25,15 +26,31 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     for (a, b, _) in report.pairs.list.iter().filter(|(a, b, _)| a != b) {
         if let (Some(&i), Some(&j)) = (waits.get(a), waits.get(b)) {
             let (one, other) = (&case.deferrals[i], &case.deferrals[j]);
-            let fact = Fact::BothWait { one: one.device.clone(), other: other.device.clone() };
-            let evidence = [one.evidence.clone(), other.evidence.clone()].into();
-            out.push(Finding::new("cycle-real", Level::Broken, Confidence::Likely, fact, evidence));
+            let f = Finding::new(("cycle-real", Area::Probe, Level::Broken), Confidence::Likely)
+                .says(format!(
+                    "{} and {} stand in one dependency cycle, and both still wait.",
+                    one.device, other.device
+                ))
+                .look(
+                    "No kernel parameter helps: make one need optional, split a provider, or name \
+                     it in post-init-providers.",
+                )
+                .shown_by([one.evidence.clone(), other.evidence.clone()]);
+            out.push(found(f));
         }
     }
     if let Some((.., first)) = report.pairs.list.first() {
         let p = &report.pairs;
-        let fact = Fact::Cycles { lines: p.lines, pairs: p.list.len(), gone: p.gone };
-        let evidence = [case.cycles[*first].evidence.clone()].into();
-        out.push(Finding::new("cycles", Level::Note, Confidence::Certain, fact, evidence));
+        let gone = match p.gone {
+            0 => String::new(),
+            n => format!(" ({n} of them only in lines that the text marks as gone)"),
+        };
+        let f = Finding::new(("cycles", Area::Probe, Level::Note), Confidence::Certain)
+            .says(format!(
+                "The kernel broke dependency cycles between {}{gone}. By itself that is harmless.",
+                plural(p.list.len(), "pair")
+            ))
+            .shown_by([case.cycles[*first].evidence.clone()]);
+        out.push(found(f));
     }
 }

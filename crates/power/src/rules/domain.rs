@@ -5,57 +5,73 @@
 //! all off, has no reason in the table: `stay_on` until sync_state (6.17 on), a
 //! flag, a child that is not in its deepest state, or the user of a moment ago.
 
+use super::found::{Found, found};
 use crate::case::Case;
-use crate::domain::{Dump, Status};
-use crate::fact::{Fact, Finding};
+use crate::domain::{Domain, Dump, Status};
 use crate::report::Report;
-use dormouse_base::finding::{Confidence, Evidence, Level};
+use crate::say::verb;
+use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
+use dormouse_base::say::{ms, names, plural};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     on(case, report, out);
     differs(case, out);
     for a in &case.attachments {
-        let fact = Fact::AttachFailed {
-            device: a.device.clone(),
-            domain: a.domain.clone(),
-            error: a.error.clone(),
-        };
-        let evidence = [a.evidence.clone()].into();
-        out.push(Finding::new("domain-attach", Level::Broken, Confidence::Certain, fact, evidence));
+        let f = Finding::new(("domain-attach", Area::Domain, Level::Broken), Confidence::Certain)
+            .says(format!(
+                "{} could not be put into domain {}: error {}.",
+                a.device, a.domain, a.error
+            ))
+            .look(
+                "The error is of the provider's attach callback: see which clock or resource of the \
+                 device it asks for.",
+            )
+            .shown_by([a.evidence.clone()]);
+        out.push(found(f));
     }
     let mut told = BTreeSet::new();
     for u in &case.unswitched {
         if told.insert((&u.device, &u.domain)) {
-            let fact = Fact::Unswitched { device: u.device.clone(), domain: u.domain.clone() };
-            let evidence = [u.evidence.clone()].into();
-            out.push(Finding::new(
-                "domain-irq-safe",
-                Level::Risk,
-                Confidence::Certain,
-                fact,
-                evidence,
-            ));
+            let f =
+                Finding::new(("domain-irq-safe", Area::Domain, Level::Risk), Confidence::Certain)
+                    .says(format!(
+                        "Domain {} stays on while {} is in it: the device is switched with \
+                         interrupts off, which the domain cannot be.",
+                        u.domain, u.device
+                    ))
+                    .look(
+                        "Where the provider can switch with interrupts off, give its domain \
+                         GENPD_FLAG_IRQ_SAFE; else take pm_runtime_irq_safe() out of the driver.",
+                    )
+                    .shown_by([u.evidence.clone()]);
+            out.push(found(f));
         }
     }
     for t in case.states.iter().filter(|t| t.shallow_only()) {
-        let fact = Fact::ShallowOnly { domain: t.domain.clone(), states: t.states.len() };
+        let domain = if t.domain.is_empty() { "A domain" } else { &t.domain };
         let line = Evidence { line: t.line, time: None, text: t.text.clone(), doubtful: false };
-        let evidence = [line].into();
-        out.push(Finding::new("domain-shallow", Level::Risk, Confidence::Likely, fact, evidence));
+        let f = Finding::new(("domain-shallow", Area::Domain, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "{domain} has {} idle states and only went into the first.",
+                t.states.len()
+            ))
+            .shown_by([line]);
+        out.push(found(f));
     }
     let mut told = BTreeSet::new();
     for (what, evidence) in &case.ignored {
         if told.insert(*what) {
-            let evidence = [evidence.clone()].into();
-            let fact = Fact::LeftOn { what: *what };
-            out.push(Finding::new("left-on", Level::Note, Confidence::Certain, fact, evidence));
+            let f = Finding::new(("left-on", Area::Domain, Level::Note), Confidence::Certain)
+                .says(format!("The kernel was told to leave unused {} on.", what.name()))
+                .shown_by([evidence.clone()]);
+            out.push(found(f));
         }
     }
     latencies(case, out);
 }
 
-fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+fn on(case: &Case, report: &Report, out: &mut Vec<Found>) {
     let off_at_last: BTreeSet<&str> = case.dumps.last().map_or(BTreeSet::new(), |d| {
         let off = d.domains.iter().filter(|d| d.status != Status::On);
         off.map(|d| d.name.as_str()).collect()
@@ -69,21 +85,11 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
                 continue;
             }
             for &i in &held.failed {
-                let device = d.devices[i].name().to_string();
-                let fact = Fact::DeviceError { domain: d.name.clone(), device };
-                let evidence = [d.evidence()].into();
-                out.push(Finding::new(
-                    "device-error",
-                    Level::Risk,
-                    Confidence::Certain,
-                    fact,
-                    evidence,
-                ));
+                out.push(device_error(d, d.devices[i].name()));
             }
             if held.only_unsupported() {
-                let names =
-                    held.unsupported.iter().map(|&i| d.devices[i].name().to_string()).collect();
-                never.push((d.name.clone(), names));
+                let by = held.unsupported.iter().map(|&i| d.devices[i].name().to_string());
+                never.push(format!("{} ({})", d.name, names(&by.collect::<Vec<_>>())));
                 never_lines.push(d.evidence());
             } else if held.explained() || held.unseen {
                 // Somebody uses it, or what would tell is not shown.
@@ -91,65 +97,90 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Finding>) {
                 empty.push(d.name.clone());
                 empty_lines.push(d.evidence());
             } else {
-                let fact = Fact::OnUnused {
-                    domain: d.name.clone(),
-                    devices: d.devices.len(),
-                    children: d.children.clone(),
-                    later_off: off_at_last.contains(d.name.as_str()),
-                };
-                let evidence = [d.evidence()].into();
-                out.push(Finding::new(
-                    "domain-unused",
-                    Level::Risk,
-                    Confidence::Certain,
-                    fact,
-                    evidence,
-                ));
+                out.push(unused(d, off_at_last.contains(d.name.as_str())));
             }
         }
         for d in dump.domains.iter().filter(|d| d.status != Status::On) {
             use crate::domain::Runtime::Error;
             for device in d.devices.iter().filter(|device| device.runtime == Error) {
-                if !told.insert(device.name()) {
-                    continue;
+                if told.insert(device.name()) {
+                    out.push(device_error(d, device.name()));
                 }
-                let device = device.name().to_string();
-                let fact = Fact::DeviceError { domain: d.name.clone(), device };
-                let evidence = [d.evidence()].into();
-                out.push(Finding::new(
-                    "device-error",
-                    Level::Risk,
-                    Confidence::Certain,
-                    fact,
-                    evidence,
-                ));
             }
         }
     }
     if !never.is_empty() {
         never_lines.truncate(3);
-        let fact = Fact::NeverSuspends { domains: never };
-        out.push(Finding::new(
-            "domain-never-suspends",
-            Level::Note,
-            Confidence::Certain,
-            fact,
-            never_lines,
-        ));
+        let more = match never.len().saturating_sub(3) {
+            0 => String::new(),
+            n => format!(" and {}", plural(n, "more domain")),
+        };
+        never.truncate(3);
+        let id = "domain-never-suspends";
+        let f = Finding::new((id, Area::Domain, Level::Note), Confidence::Certain)
+            .says(format!(
+                "Devices without runtime power management alone keep on: {}{more}. That is often \
+                 meant so.",
+                never.join(", ")
+            ))
+            .shown_by(never_lines);
+        out.push(found(f));
     }
     if !empty.is_empty() {
         empty_lines.truncate(3);
-        let fact = Fact::OnEmpty { domains: empty };
-        out.push(Finding::new("domain-empty", Level::Note, Confidence::Guess, fact, empty_lines));
+        let f = Finding::new(("domain-empty", Area::Domain, Level::Note), Confidence::Guess)
+            .says(format!(
+                "{} {} on and {} neither devices nor domains inside.",
+                names(&empty),
+                verb(empty.len(), "is", "are"),
+                verb(empty.len(), "has", "have"),
+            ))
+            .shown_by(empty_lines);
+        out.push(found(f));
     }
 }
 
-fn words(status: Status) -> String {
-    match status {
-        Status::On => "on".into(),
-        Status::Off(None) => "off".into(),
-        Status::Off(Some(state)) => format!("off-{state}"),
+fn device_error(d: &Domain, device: &str) -> Found {
+    let f = Finding::new(("device-error", Area::Domain, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "Runtime power management of {device} in domain {} is in an error state.",
+            d.name
+        ))
+        .look("Look for the first error of its driver in the kernel log.")
+        .shown_by([d.evidence()]);
+    found(f)
+}
+
+/// On, and nothing that the table shows uses it. What a later table says of it.
+fn unused(d: &Domain, later_off: bool) -> Found {
+    let mut why = Vec::new();
+    match d.devices.len() {
+        0 => {}
+        1 => why.push("its device is suspended".to_string()),
+        n => why.push(format!("its {n} devices are suspended")),
     }
+    if !d.children.is_empty() {
+        let is = verb(d.children.len(), "domain inside it is", "domains inside it are");
+        why.push(format!("the {is} off ({})", names(&d.children)));
+    }
+    let later = if later_off {
+        " In the last table, of a later moment or of another kernel, it is off."
+    } else {
+        ""
+    };
+    let f = Finding::new(("domain-unused", Area::Domain, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "{} is on though nothing in the table uses it: {}.{later}",
+            d.name,
+            why.join(", ")
+        ))
+        .look(
+            "Read state_synced of its provider: from 6.17 on a domain that was on at boot stays on \
+             until sync_state. Else it has an always-on flag, or a domain inside it is not in its \
+             deepest state (idle_states in its folder of debugfs).",
+        )
+        .shown_by([d.evidence()]);
+    found(f)
 }
 
 /// Two tables are of one machine if most of their domains have the same names.
@@ -160,7 +191,7 @@ fn alike(a: &Dump, b: &Dump) -> bool {
 }
 
 /// What changed from the first table to the last.
-fn differs(case: &Case, out: &mut Vec<Finding>) {
+fn differs(case: &Case, out: &mut Vec<Found>) {
     let [first, .., last] = case.dumps.as_slice() else { return };
     if !alike(first, last) {
         return;
@@ -172,26 +203,41 @@ fn differs(case: &Case, out: &mut Vec<Finding>) {
         let Some(&was) = before.get(d.name.as_str()) else { continue };
         let was = &first.domains[was];
         if was.status != d.status {
-            changes.push((d.name.clone(), words(was.status), words(d.status)));
+            changes.push(format!("{} {} and {}", d.name, was.status.told(), d.status.told()));
             if evidence.len() < 4 {
                 evidence.extend([was.evidence(), d.evidence()]);
             }
         }
     }
     if !changes.is_empty() {
-        let fact = Fact::Differs { changes };
-        out.push(Finding::new("tables-differ", Level::Note, Confidence::Certain, fact, evidence));
+        let n = match changes.len() {
+            1 => "One domain differs".to_string(),
+            n => format!("{n} domains differ"),
+        };
+        changes.truncate(4);
+        let f = Finding::new(("tables-differ", Area::Domain, Level::Note), Confidence::Certain)
+            .says(format!(
+                "{n} in the first table and in the last: {}. They may be of two moments, or of two \
+                 kernels.",
+                changes.join("; ")
+            ))
+            .shown_by(evidence);
+        out.push(found(f));
     }
 }
 
-fn latencies(case: &Case, out: &mut Vec<Finding>) {
+fn latencies(case: &Case, out: &mut Vec<Found>) {
     let mut last = BTreeMap::new();
     for l in &case.latencies {
         last.insert((l.domain.as_str(), l.off), l.took);
     }
     let Some(first) = case.latencies.first() else { return };
-    let switches = last.into_iter().map(|((d, off), t)| (d.to_string(), off, t)).collect();
-    let fact = Fact::LatencyExceeded { switches };
-    let evidence = [first.evidence.clone()].into();
-    out.push(Finding::new("domain-latency", Level::Note, Confidence::Certain, fact, evidence));
+    let one = |((d, off), t): ((&str, bool), _)| {
+        format!("{d} {} {} ms", if off { "off" } else { "on" }, ms(t))
+    };
+    let switches: Vec<String> = last.into_iter().take(4).map(one).collect();
+    let f = Finding::new(("domain-latency", Area::Domain, Level::Note), Confidence::Certain)
+        .says(format!("Switching took longer than the kernel knew: {}.", switches.join(", ")))
+        .shown_by([first.evidence.clone()]);
+    out.push(found(f));
 }

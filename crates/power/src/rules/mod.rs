@@ -4,17 +4,19 @@ mod acpi;
 mod cycle;
 mod deferral;
 mod domain;
+mod found;
 mod link;
 mod pending;
 mod probe;
 mod rail;
 
 use crate::case::Case;
-use crate::fact::{Finding, Unchecked};
 use crate::report::Report;
+use crate::unchecked::Unchecked;
+use found::Found;
 
 /// A rule reads the case and what was made of it, and adds what it finds.
-type Rule = fn(&Case, &Report, &mut Vec<Finding>);
+type Rule = fn(&Case, &Report, &mut Vec<Found>);
 
 /// All rules.
 pub(crate) const ALL: [Rule; 8] = [

@@ -1,12 +1,14 @@
 //! Attempts to probe that ended badly or cost time.
 
+use super::found::{Found, found};
 use crate::case::Case;
-use crate::fact::{Fact, Finding};
 use crate::name::provides;
 use crate::probe::{Outcome, Provider};
 use crate::report::Report;
 use crate::root::Cause;
-use dormouse_base::finding::{Confidence, Level};
+use crate::say::{error, verb};
+use dormouse_base::finding::{Area, Confidence, Finding, Level};
+use dormouse_base::say::{names, plural};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An attempt that the core stops takes 2 us; one that switches a domain for nothing
@@ -16,14 +18,14 @@ const COSTLY_US: u64 = 1_000;
 /// `-ETIMEDOUT`: the device did not answer, or its provider never came.
 const TIMED_OUT: i32 = -110;
 
-pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     gave_up(case, out);
     failed(case, report, out);
     costly(case, out);
 }
 
 /// Attempts that gave up on a provider, by what the stack says that it is.
-fn gave_up(case: &Case, out: &mut Vec<Finding>) {
+fn gave_up(case: &Case, out: &mut Vec<Found>) {
     let timed_out: BTreeSet<&str> = case
         .probes
         .iter()
@@ -42,17 +44,36 @@ fn gave_up(case: &Case, out: &mut Vec<Finding>) {
         let devices: Vec<String> = probes().map(|p| p.device.clone()).collect();
         let failed = devices.iter().filter(|d| timed_out.contains(d.as_str())).count();
         let level = if failed > 0 { Level::Broken } else { Level::Risk };
-        let on = case.probes[places[0]].asked.clone();
-        let fact = Fact::GaveUp { devices, failed, on };
-        let evidence = probes().take(3).map(|p| p.evidence.clone()).collect();
-        out.push(Finding::new("provider-missing", level, Confidence::Certain, fact, evidence));
+        let asked = &case.probes[places[0]].asked;
+        let on = match asked {
+            Some((provider, by)) => {
+                format!("{} that never came ({by} in the stack asked for it)", provider.name())
+            }
+            None => "a provider that never came; which, the text does not say (a power domain, an \
+                     IOMMU, a pin controller)"
+                .into(),
+        };
+        let ended = match (failed, devices.len()) {
+            (0, _) => String::new(),
+            (1, 1) => format!("; its probe failed with {}", error(TIMED_OUT)),
+            (n, _) => format!("; {n} of these probes failed with {}", error(TIMED_OUT)),
+        };
+        let finding = Finding::new(("provider-missing", Area::Probe, level), Confidence::Certain)
+            .says(format!("{} gave up on {on}{ended}.", names(&devices)))
+            .look(format!(
+                "See what {} of these devices {}, and build that provider's driver in.",
+                asked.as_ref().map_or("power-domains, iommus or pinctrl-0", |(p, _)| p.property()),
+                if asked.is_some() { "names" } else { "name" }
+            ))
+            .shown_by(probes().take(3).map(|p| p.evidence.clone()));
+        out.push(Found { finding, is_failure: failed > 0, weight: devices.len() as u64 });
     }
 }
 
 /// Probes that failed for good, beside those that a waiting device names: a time-out, a
 /// part that its whole could not bind, and a provider before devices that wait without a
 /// reason. Other errors may mean that a part is not fitted.
-fn failed(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     let told: BTreeSet<&str> = report
         .roots
         .iter()
@@ -75,29 +96,42 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     let mut places: Vec<usize> = last.into_values().collect();
     places.sort_unstable();
     for p in places.into_iter().map(|i| &case.probes[i]).filter(|p| !told.contains(&*p.device)) {
-        let Outcome::Failed(error) = p.outcome else { continue };
+        let Outcome::Failed(code) = p.outcome else { continue };
         let needed = provides(&p.device) && waiting > 0;
-        let confidence = match error {
+        let confidence = match code {
             TIMED_OUT => Confidence::Certain,
             _ if p.part_of.is_some() => Confidence::Certain,
             _ if needed => Confidence::Likely,
             _ => continue,
         };
-        let fact = Fact::ProbeFailed {
-            device: p.device.clone(),
-            driver: p.driver.clone(),
-            error,
-            part_of: p.part_of.clone(),
-            waiting,
+        let what = match &p.part_of {
+            Some(whole) => format!("{} could not be bound as a part of {whole}", p.device),
+            None if p.driver.is_empty() => format!("The probe of {} failed", p.device),
+            None => format!("The probe of {} by {} failed", p.device, p.driver),
+        };
+        let more = match waiting {
+            0 => String::new(),
+            n => format!(
+                " {} {} too, and the kernel does not say for what.",
+                plural(n, "device"),
+                verb(n, "waits", "wait")
+            ),
         };
         let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
         let own = own.filter(|e| e.line != p.evidence.line);
-        let evidence = [p.evidence.clone()].into_iter().chain(own).collect();
-        out.push(Finding::new("probe-failed", Level::Broken, confidence, fact, evidence));
+        let finding = Finding::new(("probe-failed", Area::Probe, Level::Broken), confidence)
+            .says(format!("{what} with error {}.{more}", error(code)))
+            .look(format!(
+                "Look for the first message about {} in the kernel log: what stands before the \
+                 failure is its reason.",
+                p.device
+            ))
+            .shown_by([p.evidence.clone()].into_iter().chain(own));
+        out.push(Found { finding, is_failure: true, weight: 1 + waiting as u64 });
     }
 }
 
-fn costly(case: &Case, out: &mut Vec<Finding>) {
+fn costly(case: &Case, out: &mut Vec<Found>) {
     let mut by: BTreeMap<&str, (usize, u64, usize)> = BTreeMap::new();
     for (i, p) in case.probes.iter().enumerate() {
         if let (Outcome::Deferred, Some(us)) = (p.outcome, p.took_us) {
@@ -109,8 +143,12 @@ fn costly(case: &Case, out: &mut Vec<Finding>) {
     let mut costly: Vec<_> = by.into_iter().filter(|(_, (_, us, _))| *us >= COSTLY_US).collect();
     costly.sort_by_key(|(_, (_, us, _))| std::cmp::Reverse(*us));
     for (device, (attempts, us, first)) in costly.into_iter().take(3) {
-        let fact = Fact::CostlyAttempts { device: device.to_string(), attempts, us };
-        let evidence = [case.probes[first].evidence.clone()].into();
-        out.push(Finding::new("attempts-costly", Level::Slow, Confidence::Certain, fact, evidence));
+        let f = Finding::new(("attempts-costly", Area::Probe, Level::Slow), Confidence::Certain)
+            .says(format!(
+                "{device} was sent back by its driver in {}, which took {us} us.",
+                plural(attempts, "attempt")
+            ))
+            .shown_by([case.probes[first].evidence.clone()]);
+        out.push(found(f));
     }
 }

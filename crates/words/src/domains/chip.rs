@@ -3,11 +3,11 @@
 
 use super::subject::{Subject, list, times};
 use crate::text::page::Page;
-use crate::wording::domains::named;
 use crate::wording::number::{names, plural};
 use dormouse_power::acpi::Needed;
 use dormouse_power::domain::Status;
 use dormouse_power::rail::{Asked, MODES, Rail};
+use dormouse_power::say::named;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

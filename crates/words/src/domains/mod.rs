@@ -7,19 +7,20 @@ pub use dormouse_power::cost::Cost;
 pub use subject::Subject;
 use subject::{list, times};
 
-use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
+use crate::finding::{left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::costs::paid;
-use crate::wording::domains::{advice, cause, failure, held, sentence, status, unchecked};
+use crate::wording::domains::held;
 use crate::wording::next;
 use crate::wording::number::{names, plural};
 use dormouse_power::cost;
 use dormouse_power::domain::Status;
-use dormouse_power::fact::{Finding, Unchecked};
 use dormouse_power::probe::Outcome;
+use dormouse_power::say::{cause, failure};
 use dormouse_power::supplier::Fate;
-use dormouse_power::{Case, Confidence, Level, Report};
+use dormouse_power::unchecked::Unchecked;
+use dormouse_power::{Case, Confidence, Finding, Level, Report};
 use serde_json::{Value, json};
 
 /// What a sleep pays for each domain of a text; of a domain that it does not have, whose
@@ -33,10 +34,10 @@ pub fn costs_of(case: &Case, microwatts: &[(String, u64)]) -> Vec<Cost> {
 /// The first line: the worst finding, or how things stand.
 fn answer(s: &Subject<'_>) -> String {
     match s.report.findings.first() {
-        Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), sentence(&f.fact)),
+        Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), f.sentence),
         first => match (crashed(s).or_else(|| stands(s)), first) {
             (Some(stands), _) => stands,
-            (None, Some(f)) => format!("Nothing wrong found. {}", sentence(&f.fact)),
+            (None, Some(f)) => format!("Nothing wrong found. {}", f.sentence),
             (None, None) => "Nothing wrong found in what the text shows.".into(),
         },
     }
@@ -116,19 +117,14 @@ fn trust(report: &Report) -> String {
 fn finding(page: &mut Page, f: &Finding, first: bool) {
     if !first {
         page.blank();
-        page.wrapped(
-            Ink::Strong,
-            0,
-            2,
-            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
-        );
+        page.wrapped(Ink::Strong, 0, 2, &safe(&format!("{}: {}", word(f.level), f.sentence)));
     }
     page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
     for e in &f.evidence {
         page.entry("    ", &shown(e));
     }
-    for a in advice(&f.fact) {
-        page.entry("  Do: ", &safe(&a));
+    for a in &f.advice {
+        page.entry("  Do: ", &safe(&a.text));
     }
 }
 
@@ -140,7 +136,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             let why = held(dump, d, &reasons[i]);
             let indent = "- ".repeat(depth.min(8));
             let why = if why.is_empty() { why } else { format!(": {why}") };
-            format!("{indent}{} {}{why}", d.name, status(d.status))
+            format!("{indent}{} {}{why}", d.name, d.status.told())
         };
         let rows: Vec<String> = dump.tree().into_iter().map(row).collect();
         let on = dump.domains.iter().filter(|d| d.status == Status::On).count();
@@ -280,8 +276,8 @@ fn failed<'a>(s: &Subject<'a>) -> Vec<(&'a str, i32)> {
 
 /// What was not looked at, and why.
 fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
-    let words = |u: &_| {
-        let (what, why) = unchecked(*u);
+    let words = |u: &Unchecked| {
+        let (what, why) = u.told();
         (what.into(), why)
     };
     s.report.unchecked.iter().map(words).collect()
@@ -319,22 +315,12 @@ pub fn next(all: &[Subject<'_>]) -> String {
 
 /// The same as JSON (docs/domains-json.md).
 pub fn json(s: &Subject<'_>) -> Value {
-    let finding = |f: &Finding| {
-        json!({
-            "id": f.id,
-            "level": f.level.name(),
-            "confidence": f.confidence.name(),
-            "sentence": sentence(&f.fact),
-            "evidence": evidence(&f.evidence),
-            "advice": advice(&f.fact),
-        })
-    };
     let tables = s.case.dumps.iter().zip(&s.report.held).map(|(dump, reasons)| {
         let domain = |(d, h): (&dormouse_power::domain::Domain, _)| {
             json!({
                 "line": d.line,
                 "name": d.name,
-                "status": status(d.status),
+                "status": d.status.told(),
                 "performance": d.performance,
                 "children": d.children,
                 "why": held(dump, d, h),
@@ -354,7 +340,7 @@ pub fn json(s: &Subject<'_>) -> Value {
     });
     json!({
         "name": s.name,
-        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": s.report.findings,
         "tables": tables.collect::<Vec<_>>(),
         "waits": s.report.roots.iter().map(|r| json!({
             "cause": cause(&r.cause),
