@@ -369,7 +369,10 @@ fn run_before(verb: &'static Verb, form: &'static Form, rest: Vec<OsString>) -> 
     let old: Vec<_> = old.iter().take(said).map(|w| w.to_string_lossy()).collect();
     let words = new.split(' ').map(OsString::from).chain(rest.iter().cloned()).collect();
     terminal::remarked(&format!("dormouse: \"{}\" is now \"{new}\"\n", old.join(" ")));
-    terminal::told(words, || run_form(verb, form, rest, &Given::new(&[])))
+    terminal::told(words, || match verb.all {
+        true => understood(all::only(verb, form, &rest)),
+        false => run_form(verb, form, rest, &Given::new(&[])),
+    })
 }
 
 /// Runs a form, with what was read already to know that it is the one.

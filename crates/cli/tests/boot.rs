@@ -27,7 +27,7 @@ fn a_missing_driver_is_named_with_what_waits_for_it() {
     let trap = [&orphan[..], &["--no-timeout", "--json"]].concat();
     let (_, text) = said(&trap, "");
     let json: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(json["schema"], "dormouse-boot/1");
+    assert_eq!(json["schema"], "dormouse-check/1");
     let never = json["never"].as_array().unwrap();
     assert!(never.iter().any(|w| w["device"] == "40003000.serial"), "{text}");
     assert!(never.iter().all(|w| w["root"]["device"] == "40002000.clocks"), "{text}");

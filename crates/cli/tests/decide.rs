@@ -34,7 +34,7 @@ fn the_json_of_compare_is_documented() {
     let out = dormouse(&["compare", "--json", LAPTOP_612, LAPTOP_73]);
     assert!(out.status.success());
     let value: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
-    assert_eq!(value["schema"], "dormouse.compare");
+    assert_eq!(value["schema"], "dormouse-compare/1");
     let mut found = BTreeSet::new();
     keys(&value, &mut found);
     assert!(found.len() > 30, "{found:?}");

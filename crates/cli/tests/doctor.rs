@@ -106,7 +106,7 @@ fn the_json_is_what_the_page_says() {
         let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);
-        paths::add(&out, &mut seen);
+        paths::add(&out, "", &mut seen);
     }
     let (_, out, _) = dormouse(&[
         "doctor",
@@ -114,7 +114,7 @@ fn the_json_is_what_the_page_says() {
         &log(dir.path(), SICK),
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz"),
     ]);
-    paths::add(&out, &mut seen);
+    paths::add(&out, "", &mut seen);
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/doctor-json.md")));
 }
 

@@ -209,7 +209,11 @@ fn the_json_is_what_the_page_says() {
     let mut seen = BTreeSet::new();
     let path = dir.path().join("board.dtb");
     std::fs::write(&path, rails()).expect("a file");
-    paths::add(&dormouse(&["domains", "show", "--json", &path.display().to_string()]).1, &mut seen);
+    paths::add(
+        &dormouse(&["domains", "show", "--json", &path.display().to_string()]).1,
+        "domains",
+        &mut seen,
+    );
     let chip = TEXT.to_string() + CHIP;
     for text in [TEXT, &chip, "\0binary"] {
         let path = file(dir.path(), text);
@@ -219,11 +223,11 @@ fn the_json_is_what_the_page_says() {
         let (code, out, _) = dormouse(&args);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&args).1, out);
-        paths::add(&out, &mut seen);
+        paths::add(&out, "domains", &mut seen);
     }
     let path = file(dir.path(), STATES);
     let args = ["domains", "show", "--json", "--draws", "gpu=0.12", &path];
-    paths::add(&dormouse(&args).1, &mut seen);
+    paths::add(&dormouse(&args).1, "domains", &mut seen);
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/domains-json.md")));
 }
 

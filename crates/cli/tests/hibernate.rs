@@ -61,7 +61,7 @@ fn every_trip_has_its_own_callbacks() {
     std::fs::write(&file, whole()).unwrap();
     let file = file.to_str().unwrap();
     let all: Value = serde_json::from_str(&predict(file, &["--json"])).unwrap();
-    let all = all.as_array().expect("one answer a trip");
+    let all = all["trips"].as_array().expect("one answer a trip");
     let phase = |of: &Value, index: usize| of["observed_ns"][index].as_i64();
     assert_eq!(all.len(), 2);
     assert_eq!(all[0]["trip"]["down"], "freeze");

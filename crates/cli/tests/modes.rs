@@ -119,8 +119,8 @@ fn modes_are_judged_by_their_times_and_powers() {
     }
     let (_, json, _) = dormouse(&["doctor", "--modes", "--json", "--power", POWER, &file]);
     let v: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(v["modes"][2]["trip_nj"], 9_900_000_000i64);
-    assert_eq!(v["modes"][0]["trip_nj"], 4_450_000_000i64);
+    assert_eq!(v["modes"]["modes"][2]["trip_nj"], 9_900_000_000i64);
+    assert_eq!(v["modes"]["modes"][0]["trip_nj"], 4_450_000_000i64);
     let (code, _, error) = dormouse(&["doctor", "--modes", "--power", "deep=much", &file]);
     assert_eq!(code, 2);
     assert!(error.contains("deep=much"), "{error}");
@@ -177,7 +177,7 @@ fn the_json_of_both_is_what_the_pages_say() {
         &["doctor", "--modes", "--json", "--power", POWER, &file][..],
         &["doctor", "--modes", "--json", "--root", &root],
     ] {
-        paths::add(&dormouse(args).1, &mut seen);
+        paths::add(&dormouse(args).1, "modes", &mut seen);
     }
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/modes-json.md")));
     seen.clear();
@@ -185,7 +185,7 @@ fn the_json_of_both_is_what_the_pages_say() {
         &["doctor", "--clocks", "--json", &capture()][..],
         &["doctor", "--clocks", "--json", "--root", &root],
     ] {
-        paths::add(&dormouse(args).1, &mut seen);
+        paths::add(&dormouse(args).1, "clocks", &mut seen);
     }
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/clocks-json.md")));
 }

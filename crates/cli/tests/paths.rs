@@ -3,9 +3,15 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Adds the paths of the leaves of `json`, lists as `[]`.
-pub(crate) fn add(json: &str, out: &mut BTreeSet<String>) {
-    walk(&serde_json::from_str(json).expect("JSON"), "", out);
+/// Adds the paths of the leaves of one member of a document, lists as `[]`; if none is
+/// named, of all but its schema.
+pub(crate) fn add(json: &str, member: &str, out: &mut BTreeSet<String>) {
+    let mut json: Value = serde_json::from_str(json).expect("JSON");
+    match member {
+        "" => _ = json.as_object_mut().expect("an object").remove("schema"),
+        name => json = json[name].take(),
+    }
+    walk(&json, "", out);
 }
 
 fn walk(v: &Value, at: &str, out: &mut BTreeSet<String>) {

@@ -203,7 +203,7 @@ fn idle_states_under_a_limit() {
     assert!(sweep.lines().all(|l| l.chars().count() <= 80), "{sweep}");
     let json: serde_json::Value =
         serde_json::from_str(&stdout(&mut predict(&["--sweep", "limit", "--json"]))).unwrap();
-    assert_eq!(json["schema"], "dormouse-idle-predict/1");
+    assert_eq!(json["schema"], "dormouse-predict/1");
     assert_eq!(json["trusted"], true);
     assert_eq!(json["sweep"][1]["model"]["delay_ns"]["p99"], 50_000);
     assert_eq!(json["recorded"][1]["sleeps"], 20);
@@ -315,7 +315,8 @@ fn idle_states_of_a_trace_and_a_dump() {
     std::fs::write(&trace, "  <idle>-0  [000] d..1.  1.0: cpu_idle: state=1 cpu_id=0\n").unwrap();
     let json = stdout(dormouse().args(["idle", "show", "--json"]).args([&dump, &trace]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["schema"], "dormouse-idle-show/1");
+    assert_eq!(json["schema"], "dormouse-show/2");
+    let json = &json["idle"];
     assert_eq!(json["snapshots"][0]["sections"][0]["states"][1]["target_residency_us"], 500);
     assert_eq!(json["traces"][0]["cpus"][0]["open_at_end"], 1);
     // Nothing about idle states: an exit code and advice, not an empty page.

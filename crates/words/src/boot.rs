@@ -344,7 +344,6 @@ pub fn json(b: &Boot<'_, '_, '_>) -> Value {
         json!({ "kind": l.kind, "count": l.count, "severity": l.severity.name(), "advice": l.advice })
     });
     json!({
-        "schema": "dormouse-boot/1",
         "answer": b.answer(),
         "kernel": b.wish.rules.name(),
         "fw_devlink": b.wish.mode.name(),

@@ -198,7 +198,6 @@ pub fn ahead_json(a: &Ahead) -> Value {
         })
     };
     json!({
-        "schema": "dormouse-clocks/1",
         "mode": a.chosen,
         "monotonic_will_stand": a.will_stand(),
         "timers": a.timers.iter().map(timer).collect::<Vec<_>>(),
@@ -217,7 +216,6 @@ pub fn past_json(p: &Past) -> Value {
         })
     };
     json!({
-        "schema": "dormouse-clocks/1",
         "mode": null,
         "monotonic_will_stand": null,
         "timers": [],

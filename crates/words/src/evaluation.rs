@@ -197,7 +197,6 @@ pub fn json(s: &Subject<'_>, e: &Evaluation) -> Value {
         .collect();
     let [own, others] = e.right();
     json!({
-        "schema": "dormouse-evaluate/1",
         "name": s.name,
         "kernel": (!s.release.is_empty()).then_some(s.release),
         "trip": s.trip.name(),

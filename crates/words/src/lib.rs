@@ -13,6 +13,7 @@ pub mod comparison;
 pub mod csv;
 pub mod decision;
 pub mod doctor;
+pub mod document;
 pub mod domains;
 pub mod evaluation;
 pub mod fidelity;

@@ -376,7 +376,6 @@ pub fn json(m: &Modes) -> Value {
     };
     let days = m.days.iter().flat_map(|(way, list)| list.iter().map(move |d| (way, d)));
     json!({
-        "schema": "dormouse-modes/1",
         "modes": Way::ALL.map(mode),
         "depths": m.depths().iter().map(|(n, k)| json!({ "depth": n, "sleeps": k })).collect::<Vec<_>>(),
         "why": m.why.iter().map(|f| json!({ "id": f.id, "sentence": f.sentence })).collect::<Vec<_>>(),

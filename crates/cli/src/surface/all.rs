@@ -48,6 +48,20 @@ pub(super) fn sections(verb: &'static Verb, matches: &ArgMatches, rest: &[OsStri
     }
 }
 
+/// One form of `verb`, in the document of the verb.
+///
+/// # Errors
+/// What the form says.
+pub(super) fn only(verb: &'static Verb, form: &'static Form, rest: &[OsString]) -> Result<()> {
+    let matches = parsed(verb, form, rest)?;
+    let given = Given::new(&super::named(form, &matches));
+    let question = Question { verb, rest, given: &given, alone: true };
+    match rest.iter().any(|w| w == "--json") {
+        true => document(&question, &[form]),
+        false => screen(&question, &[form]),
+    }
+}
+
 /// What every section is asked.
 struct Question<'a> {
     verb: &'static Verb,
@@ -210,7 +224,7 @@ fn document(q: &Question<'_>, forms: &[&'static Form]) -> Result<()> {
     let held = tail.0.take();
     if held.is_empty() && any {
         let mut whole = Map::new();
-        whole.insert("schema".into(), json!(dormouse_words::json::SCHEMA));
+        whole.insert("schema".into(), json!(dormouse_words::document::SHOW));
         whole.extend(members);
         terminal::print(&format!("{:#}\n", Value::Object(whole)))?;
     } else if !held.is_empty() {

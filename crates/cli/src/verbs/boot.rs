@@ -9,6 +9,7 @@ use dormouse_app::boot::{Question, against, check, is_tree, modules};
 use dormouse_app::failure::Usage;
 use dormouse_read::Given;
 use dormouse_words::boot::{json, text};
+use dormouse_words::document::{CHECK, document};
 use std::path::PathBuf;
 
 /// Check which devices will not probe, or late, and why.
@@ -49,7 +50,7 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(a: &CheckArgs, given: &Given) -> Result<()> {
     let blob = (!a.input.is_dir()).then(|| given.raw(&a.input)).transpose()?;
     let Some(blob) = blob.filter(|b| is_tree(b)) else {
-        return domains::texts(given, &[], a.top, a.json);
+        return domains::verdict(given, a.top, a.json);
     };
     let mut wish = a.tree.wish()?;
     wish.timed_out = !a.no_timeout;
@@ -73,7 +74,7 @@ pub(crate) fn run(a: &CheckArgs, given: &Given) -> Result<()> {
     };
     let name = a.input.display().to_string();
     let said = check(&blob, &question, |b| match a.json {
-        true => format!("{:#}\n", json(b)),
+        true => document(CHECK, "boot", json(b)),
         false => text(b, &name, a.top),
     })?;
     terminal::print(&said)

@@ -10,6 +10,7 @@ use dormouse_board::parse_duration;
 use dormouse_read::Given;
 use dormouse_sleep::budget::{Budgets, Verdict, judge};
 use dormouse_words::budget::{not_met, text};
+use dormouse_words::document::{CHECK, document};
 use dormouse_words::wording::next::typed;
 use std::path::PathBuf;
 
@@ -41,10 +42,7 @@ pub(crate) fn run(args: &BudgetArgs, given: &Given) -> Result<()> {
     let budgets = Budgets { suspend: args.suspend, resume: args.resume };
     let answer = judge(numbered, budgets);
     if args.json {
-        let mut doc = serde_json::to_value(&answer)?;
-        doc["schema"] = "dormouse-check/1".into();
-        doc["subject"] = "budget".into();
-        terminal::print(&format!("{doc:#}\n"))?;
+        terminal::print(&document(CHECK, "budget", &answer))?;
     } else {
         let inputs: Vec<String> =
             args.inputs.iter().map(|p| typed(&p.display().to_string())).collect();

@@ -7,6 +7,7 @@ use dormouse_app::calibrate::{Ask, better, calibrate};
 use dormouse_read::Given;
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::profile;
+use dormouse_words::document::{CALIBRATE, document};
 use dormouse_words::text::page::Page;
 use dormouse_words::text::safe;
 use dormouse_words::wording::next::{next, word};
@@ -63,7 +64,6 @@ pub(crate) fn run(args: CalibrateArgs, given: &Given) -> Result<()> {
             })
             .collect();
         let value = json!({
-            "schema": "dormouse-calibrate/1",
             "name": c.profile.name,
             "cycles": c.cycles,
             "phases": c.after.phases,
@@ -72,7 +72,7 @@ pub(crate) fn run(args: CalibrateArgs, given: &Given) -> Result<()> {
             "costs": costs,
             "skipped": c.skipped,
         });
-        return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        return terminal::print(&document(CALIBRATE, "sleep", &value));
     }
     better(&c, &ask.from)?;
     let of = format!(

@@ -8,6 +8,7 @@ use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::nothing::nothing_in;
 use dormouse_read::Given;
 use dormouse_words::comparison::{self, lists, text};
+use dormouse_words::document::{COMPARE, document};
 use dormouse_words::wording::next::{next as next_line, word};
 use dormouse_words::{idle, storage};
 use serde_json::json;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     }
     let comparison = sides(&read, args.across_modes)?;
     let out = if args.json {
-        serde_json::to_string_pretty(&comparison::json::json(&comparison))? + "\n"
+        document(COMPARE, "recordings", comparison::json::json(&comparison))
     } else if args.markdown {
         text::markdown(&comparison)
     } else if args.lists {
@@ -105,11 +106,9 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
 /// Two measurements of idle states, or two traces of storage, beside each other.
 fn measurements(sides: [&Given; 2], labels: [&str; 2], json: bool) -> Result<Option<String>> {
     let typed = sides.map(|g| word(&g.paths()[0].display().to_string()));
-    let said = |subject: &str, text: String, found: serde_json::Value| {
+    let said = |subject: &'static str, text: String, found: serde_json::Value| {
         if json {
-            let doc =
-                json!({ "schema": "dormouse-compare/1", "subject": subject, "beside": found });
-            return format!("{doc:#}\n");
+            return document(COMPARE, subject, json!({ "beside": found }));
         }
         let next = format!("show --only {subject} {} {}", typed[0], typed[1]);
         text + "\n" + &next_line(&next)

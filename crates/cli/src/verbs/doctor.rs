@@ -12,7 +12,9 @@ use dormouse_read::Given;
 use dormouse_sleep::modes::Powers;
 use dormouse_words::clocks::{ahead as ahead_text, ahead_json, past as past_text, past_json};
 use dormouse_words::doctor::{Subject, json, next, text};
+use dormouse_words::document::{CHECK, document, section};
 use dormouse_words::modes::{json as modes_json, text as modes_text};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Say what is wrong with the sleep of this machine, or of a log.
@@ -72,7 +74,7 @@ pub(crate) struct ClocksArgs {
 
 /// Says what is wrong.
 pub(crate) fn findings(args: &FindingsArgs, given: &Given) -> Result<()> {
-    print(args, &judged(args, given)?)
+    print(args, &judged(args, given)?, section)
 }
 
 /// The same as a section beside others: nothing if nothing is there to be said.
@@ -81,7 +83,7 @@ pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
     if judged.iter().all(|j| j.report.findings.is_empty() && j.report.sleeps.is_empty()) {
         return Err(Nothing("no attempt to sleep and no finding".into()).into());
     }
-    print(args, &judged)
+    print(args, &judged, section)
 }
 
 /// The same as a verdict.
@@ -90,7 +92,7 @@ pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
 /// [`NotMet`] if something is broken.
 pub(crate) fn verdict(args: &FindingsArgs, given: &Given) -> Result<()> {
     let judged = judged(args, given)?;
-    print(args, &judged)?;
+    print(args, &judged, |texts| document(CHECK, "sleep", texts))?;
     let broken: usize = judged.iter().map(Judged::broken).sum();
     match broken {
         0 => Ok(()),
@@ -106,7 +108,7 @@ fn judged(args: &FindingsArgs, given: &Given) -> Result<Vec<Judged>> {
     }
 }
 
-fn print(args: &FindingsArgs, judged: &[Judged]) -> Result<()> {
+fn print(args: &FindingsArgs, judged: &[Judged], written: fn(Value) -> String) -> Result<()> {
     let here = args.inputs.is_empty();
     let subjects = judged.iter().map(|j| Subject {
         name: &j.name,
@@ -116,8 +118,7 @@ fn print(args: &FindingsArgs, judged: &[Judged]) -> Result<()> {
     });
     if args.json {
         let texts: Vec<_> = subjects.map(|s| json(&s)).collect();
-        let value = serde_json::json!({ "schema": "dormouse-doctor/1", "texts": texts });
-        return terminal::print(&format!("{value:#}\n"));
+        return terminal::print(&written(serde_json::json!({ "texts": texts })));
     }
     let several = judged.len() > 1;
     let pages: Vec<String> =
@@ -139,7 +140,7 @@ pub(crate) fn modes(args: &ModesArgs, given: &Given) -> Result<()> {
         false => of_inputs(given, powers)?,
     };
     if args.json {
-        return terminal::print(&format!("{:#}\n", modes_json(&found)));
+        return terminal::print(&section(modes_json(&found)));
     }
     let typed: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
     let one = (typed.len() == 1).then(|| typed[0].as_str());
@@ -152,13 +153,13 @@ pub(crate) fn clocks(args: &ClocksArgs, given: &Given) -> Result<()> {
     let colour = terminal::wants_colour();
     let page = if here {
         let ahead = use_clocks::live(&Root::below(&args.root));
-        if args.json { format!("{:#}\n", ahead_json(&ahead)) } else { ahead_text(&ahead, colour) }
+        if args.json { section(ahead_json(&ahead)) } else { ahead_text(&ahead, colour) }
     } else {
         let past = use_clocks::of_inputs(given)?;
         let one = args.inputs.first().filter(|_| args.inputs.len() == 1);
         let typed = one.map(|p| p.display().to_string());
         match args.json {
-            true => format!("{:#}\n", past_json(&past)),
+            true => section(past_json(&past)),
             false => past_text(&past, typed.as_deref(), colour),
         }
     };

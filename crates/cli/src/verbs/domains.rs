@@ -6,7 +6,9 @@ use clap::Args;
 use dormouse_app::domains::{self, Case, Report, Text};
 use dormouse_app::failure::Nothing;
 use dormouse_read::Given;
+use dormouse_words::document::{CHECK, document, section};
 use dormouse_words::domains::{Cost, Subject, costs_of, json, next, text};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Show what keeps power domains on and devices from probing.
@@ -38,7 +40,7 @@ pub(crate) struct ShowArgs {
 
 /// Runs the form.
 pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
-    texts(given, &args.draws, args.top, args.json)
+    print(&domains::show(given)?, &args.draws, args.top, args.json.then_some(section))
 }
 
 /// The same as a section beside others: nothing if links are all that there is.
@@ -47,15 +49,24 @@ pub(crate) fn beside(args: &ShowArgs, given: &Given) -> Result<()> {
     if !all.iter().any(domains::says_more_than_links) {
         return Err(Nothing("no domain, and nothing waits".into()).into());
     }
-    print(&all, &args.draws, args.top, args.json)
+    print(&all, &args.draws, args.top, args.json.then_some(section))
 }
 
-/// Judges texts and prints what was found.
-pub(crate) fn texts(given: &Given, watts: &[String], top: usize, as_json: bool) -> Result<()> {
-    print(&domains::show(given)?, watts, top, as_json)
+/// The same, as a verdict.
+pub(crate) fn verdict(given: &Given, top: usize, as_json: bool) -> Result<()> {
+    let written: Written = |texts| document(CHECK, "domains", texts);
+    print(&domains::show(given)?, &[], top, as_json.then_some(written))
 }
 
-fn print(all: &[(Text<Case>, Report)], watts: &[String], top: usize, as_json: bool) -> Result<()> {
+/// What makes a document of texts.
+type Written = fn(Value) -> String;
+
+fn print(
+    all: &[(Text<Case>, Report)],
+    watts: &[String],
+    top: usize,
+    written: Option<Written>,
+) -> Result<()> {
     let watts = domains::watts(watts, all)?;
     let costs: Vec<Vec<Cost>> = all.iter().map(|(t, _)| costs_of(&t.case, &watts)).collect();
     let subjects: Vec<Subject<'_>> = all
@@ -69,10 +80,9 @@ fn print(all: &[(Text<Case>, Report)], watts: &[String], top: usize, as_json: bo
             losses: &t.losses,
         })
         .collect();
-    if as_json {
+    if let Some(written) = written {
         let texts: Vec<_> = subjects.iter().map(json).collect();
-        let value = serde_json::json!({ "schema": "dormouse-domains/1", "texts": texts });
-        return terminal::print(&format!("{value:#}\n"));
+        return terminal::print(&written(serde_json::json!({ "texts": texts })));
     }
     let (several, colour) = (all.len() > 1, terminal::wants_colour());
     let pages: Vec<String> = subjects.iter().map(|s| text(s, top, several, colour)).collect();

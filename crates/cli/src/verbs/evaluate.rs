@@ -7,8 +7,10 @@ use clap::Args;
 use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
 use dormouse_read::Given;
+use dormouse_words::document::{COMPARE, document};
 use dormouse_words::evaluation::{Subject, json, text};
 use dormouse_words::wording::next::{file_of, next, typed};
+use serde_json::json as object;
 use std::path::PathBuf;
 
 /// Predict recorded cycles and say how far off that is.
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &EvaluateArgs, given: &Given) -> Result<()> {
         }
     }
     if args.json {
-        terminal::print(&(serde_json::to_string_pretty(&values)? + "\n"))?;
+        terminal::print(&document(COMPARE, "model", object!({ "evaluations": values })))?;
     } else {
         let file = typed(&args.inputs[0].display().to_string());
         let last = next(&format!("predict {file} --all-kernels"));

@@ -18,6 +18,7 @@ use dormouse_read::Given;
 use dormouse_sleep::plan::candidate::Kind;
 use dormouse_sleep::plan::{Goal, Plan};
 use dormouse_words::decision::{energy, plan as written};
+use dormouse_words::document::{TUNE, document};
 use dormouse_words::fidelity;
 use dormouse_words::text::safe;
 use dormouse_words::wording::assumed::{section, sentences};
@@ -150,7 +151,7 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
         }
         value["fidelity"] = fidelity::json(&checked, board);
         value["assumptions"] = sentences(&assumptions).into();
-        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        terminal::print(&document(TUNE, "plan", &value))?;
         return is_met(&found, verified.as_ref());
     }
     let mut text = written::text(board, &goal, &found, &limits);

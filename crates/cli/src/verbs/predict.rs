@@ -13,10 +13,12 @@ use dormouse_app::predict::{Ask, all_kernels, predict};
 use dormouse_board::Board;
 use dormouse_read::Given;
 use dormouse_sleep::plan::candidate;
+use dormouse_words::document::{PREDICT, document};
 use dormouse_words::fidelity;
 use dormouse_words::prediction::{json, text as written};
 use dormouse_words::wording::next::{next, typed};
 use dormouse_words::wording::trust::guest;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -62,10 +64,14 @@ pub(crate) fn run(args: PredictArgs, given: &Given) -> Result<()> {
     for loaded in &trips {
         texts.push(answer(&args, &changes, loaded, (cycles(loaded), all))?);
     }
-    // One answer is an object, those of a hibernation that shows several are a list.
+    // Of a hibernation that shows several trips, an answer each.
     let text = match &texts[..] {
         [one] => one.clone(),
-        _ if args.json => format!("[\n{}]\n", texts.join(",\n")),
+        _ if args.json => {
+            let trips: Vec<Value> =
+                texts.iter().map(|t| serde_json::from_str(t)).collect::<Result<_, _>>()?;
+            document(PREDICT, "trips", serde_json::json!({ "trips": trips }))
+        }
         _ => texts.join("\n"),
     };
     terminal::print(&text)
@@ -116,7 +122,7 @@ fn answer(
         if args.json {
             let mut value = json::kernels(&rows);
             value["fidelity"] = fidelity::json(&checked, &derived.board);
-            serde_json::to_string_pretty(&value)? + "\n"
+            document(PREDICT, "kernels", &value)
         } else {
             let now = Now::of(args.from_kernel.as_deref(), release).map_err(Usage)?;
             let guessed = now.guessed;
@@ -129,7 +135,7 @@ fn answer(
     } else {
         let p = predict(&ask, Some("--from-kernel V")).map_err(Usage)?.prediction;
         if args.json {
-            serde_json::to_string_pretty(&json::json(&p, derived))? + "\n"
+            document(PREDICT, "sleep", json::json(&p, derived))
         } else {
             let offer = to_offer(&derived.board, changes);
             let question = written::Question {

@@ -16,6 +16,7 @@ use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
 use dormouse_read::{Given, Options, read_bytes};
 use dormouse_sleep::evidence::machine;
+use dormouse_words::document::{RUN, document};
 use dormouse_words::fidelity;
 use dormouse_words::lab;
 use dormouse_words::wording::assumed::sentences;
@@ -106,7 +107,7 @@ pub(crate) fn run(a: ReplayArgs, given: &Given) -> Result<()> {
     if a.json {
         let mut value = json(&original, &replayed, &kernel.release);
         value["fidelity"] = fidelity::json(&fidelity, &board);
-        return print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        return print(&document(RUN, "replay", &value));
     }
     let mut text = beside(&original, &replayed, &kernel.release);
     text.push_str(&fidelity::text(&fidelity, &board));
@@ -149,7 +150,7 @@ fn recorded_on(original: &Capture) -> &str {
     all.find(|k| !k.is_empty()).unwrap_or("")
 }
 
-/// The table as JSON: schema `dormouse-replay/1`, nanoseconds.
+/// The table as JSON; nanoseconds.
 fn json(original: &Capture, replayed: &Capture, release: &str) -> Value {
     let side = |x: Option<(Ns, usize)>| x.map(|(t, n)| json!({ "time_ns": t.0, "callbacks": n }));
     let phases: Vec<Value> = rows(original, replayed)
@@ -164,7 +165,6 @@ fn json(original: &Capture, replayed: &Capture, release: &str) -> Value {
         })
         .collect();
     json!({
-        "schema": "dormouse-replay/1",
         "recorded_on": recorded_on(original),
         "replayed_on": release,
         "phases": phases,

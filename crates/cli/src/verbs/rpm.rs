@@ -6,6 +6,7 @@ use clap::Args;
 use dormouse_app::storage::rpm;
 use dormouse_read::Given;
 use dormouse_read::storage::described::time;
+use dormouse_words::document::section;
 use dormouse_words::storage::rpm::{Answer, Seen, json, rpm as page};
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         top: args.top,
     };
     if args.json {
-        return terminal::print(&(serde_json::to_string_pretty(&json(&answer))? + "\n"));
+        return terminal::print(&section(json(&answer)));
     }
     terminal::print(&page(&answer, terminal::wants_colour()))
 }

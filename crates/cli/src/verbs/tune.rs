@@ -21,6 +21,7 @@ use dormouse_words::decision::apply::undo;
 use dormouse_words::decision::domains;
 use dormouse_words::decision::livepatch;
 use dormouse_words::decision::tune as written;
+use dormouse_words::document::{TUNE, document};
 use dormouse_words::fidelity;
 use dormouse_words::wording::assumed::{is_kernel_guessed, section, sentences};
 use dormouse_words::wording::next::{next, typed};
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
             }
             value["applied"] = done.json;
         }
-        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        terminal::print(&document(TUNE, "flags", &value))?;
         return verified.map_or(Ok(()), |v| v.must_hold());
     }
     let guess = if is_kernel_guessed(assumptions) { "unknown, taken as " } else { "" };

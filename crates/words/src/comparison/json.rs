@@ -1,4 +1,4 @@
-//! A comparison as JSON: schema `dormouse.compare`, version 1.
+//! A comparison as JSON.
 
 use crate::wording::comparison as say;
 use dormouse_sleep::compare::Comparison;
@@ -59,8 +59,6 @@ pub fn json(c: &Comparison<'_>) -> Value {
         })
         .collect();
     json!({
-        "schema": "dormouse.compare",
-        "version": 1,
         "sides": sides,
         "different_machines": c.different_machines,
         "rows": rows,

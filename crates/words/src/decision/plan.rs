@@ -532,7 +532,7 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     out
 }
 
-/// The same as JSON: schema `dormouse.plan`, version 1; nanoseconds.
+/// The same as JSON; nanoseconds.
 pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
     let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
     let reached = |r: &Reached| {
@@ -558,8 +558,6 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
     };
     let open = |half| limits.open.iter().find(|o| o.0 == half).map(|o| o.1);
     json!({
-        "schema": "dormouse.plan",
-        "version": 1,
         "goal": {
             "suspend_ns": goal.suspend.map(|t| t.0),
             "resume_ns": goal.resume.map(|t| t.0),

@@ -298,12 +298,10 @@ fn how(t: &Tuned, bound: Cost) -> String {
     )
 }
 
-/// The same as JSON: schema `dormouse.tune`, version 1; nanoseconds.
+/// The same as JSON; nanoseconds.
 pub fn json(board: &Board, t: &Tuned, bound: Cost) -> Value {
     let cost = |c: Cost| json!({"suspend_ns": c.suspend.0, "resume_ns": c.resume.0});
     json!({
-        "schema": "dormouse.tune",
-        "version": 1,
         "before": cost(t.before),
         "after": cost(t.after),
         "all_sync": cost(t.all_sync),

@@ -8,9 +8,6 @@ use dormouse_idle::realtime::{Fault, Report};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "dormouse-idle-check/1";
-
 /// The page. `files` is how many values were read, `written` the script, `again`
 /// the command with a place for it.
 pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again: &str) -> String {
@@ -138,7 +135,6 @@ pub fn json(r: &Report, budget: i64) -> Value {
     };
     let one = |f: &Fault| json!({ "what": fault(f), "worst_ns": f.worst(), "mend": mends(f) });
     json!({
-        "schema": SCHEMA,
         "cpus": r.cpus,
         "others": r.others,
         "faults": r.faults.iter().map(one).collect::<Vec<_>>(),

@@ -14,16 +14,9 @@ use dormouse_idle::tally::{Coverage, Sleeps, Waker};
 use dormouse_idle::turbostat::{Run, watts};
 use serde_json::{Value, json};
 
-/// Name and version of the schema of `show --only idle`.
-pub(crate) const SHOW: &str = "dormouse-idle-show/1";
-
-/// Name and version of the schema of `predict`.
-pub(crate) const PREDICT: &str = "dormouse-idle-predict/1";
-
 /// Everything that `show --only idle` knows.
 pub fn show(page: &Page) -> Value {
     json!({
-        "schema": SHOW,
         "snapshots": page.snapshots.iter().map(snapshot).collect::<Vec<_>>(),
         "difference": page.difference.map(snapshot),
         "contrast": contrast(&pairs(page.snapshots)).map(|c| both(&c)),
@@ -263,7 +256,6 @@ pub fn predict(o: &Outlook) -> Value {
         json!({ "limit_ns": limit, "model": account(o, a) })
     });
     json!({
-        "schema": PREDICT,
         "trusted": o.trusted(),
         "verdict": o.verdict().name(),
         "model_error": o.error.map(|(state, thousandths)| json!({

@@ -7,9 +7,6 @@ use dormouse_idle::state::State;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "dormouse-idle-reads/1";
-
 /// Reads of one size.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
@@ -268,7 +265,6 @@ pub fn json(p: &Page) -> Value {
         l.map(|l| json!({ "fixed_ns": l.fixed, "per_mib_ns": l.per_mib, "worst_ns": l.worst }))
     };
     json!({
-        "schema": SCHEMA,
         "measured_in": name(p, p.shallow),
         "states": (0..p.states.len()).map(|i| name(p, i)).collect::<Vec<_>>(),
         "governor": p.governor,

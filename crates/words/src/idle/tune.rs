@@ -10,9 +10,6 @@ use dormouse_idle::predict::Account;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "dormouse-idle-tune/1";
-
 /// What is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
@@ -181,7 +178,6 @@ pub fn json(a: &Advice) -> Value {
         })
     };
     json!({
-        "schema": SCHEMA,
         "budget": a.budget,
         "trusted": a.trusted,
         "model_error_thousandths": a.error,

@@ -14,6 +14,7 @@ mod ranked;
 mod table;
 
 use crate::doctor::worded;
+use crate::document::SHOW;
 use crate::{Explained, Selection, wording};
 use dormouse_base::device::DeviceId;
 use dormouse_base::loss::Losses;
@@ -22,10 +23,6 @@ use emit::Emit;
 use std::collections::BTreeMap;
 use std::io;
 use table::{Devices, tables, text};
-
-/// The schema's name and version. A new field or column does not change it; one
-/// that goes or changes its meaning does.
-pub const SCHEMA: &str = "dormouse-show/2";
 
 /// What the places of a row mean, by the path of the list that holds it.
 const COLUMNS: [(&str, &[&str]); 8] = [
@@ -46,7 +43,7 @@ const COLUMNS: [(&str, &[&str]); 8] = [
 pub fn show(all: &[Explained], selection: &Selection, out: &mut dyn io::Write) -> io::Result<()> {
     let mut w = Emit::to(out);
     w.object(|w| {
-        w.field("schema", SCHEMA);
+        w.field("schema", SHOW);
         w.key("columns");
         w.object(|w| {
             for (path, names) in COLUMNS {

@@ -1,4 +1,4 @@
-//! A prediction as JSON: schemas `dormouse-predict/1` and
+//! A prediction as JSON, and
 //! `dormouse-predict-kernels/1`, described in docs/predict-json.md.
 
 use super::KernelRow;
@@ -40,7 +40,6 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
         })
         .collect();
     let mut all = json!({
-        "schema": "dormouse-predict/1",
         "observed_ns": observed,
         "before": outlook(&p.before),
         "after": outlook(&p.after),
@@ -96,7 +95,7 @@ pub fn kernels(rows: &[KernelRow]) -> Value {
             Err(e) => json!({ "policy": p.name, "error": e.to_string() }),
         })
         .collect();
-    json!({ "schema": "dormouse-predict-kernels/1", "kernels": list })
+    json!({ "kernels": list })
 }
 
 fn outlook(o: &Outlook) -> Value {

@@ -107,7 +107,6 @@ fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
 /// Everything that was read.
 pub fn json(page: &Page<'_>) -> Value {
     json!({
-        "schema": "dormouse-storage/1",
         "traces": page.traces.iter().zip(page.disks).map(|(t, d)| trace(t, d)).collect::<Vec<_>>(),
         "drives": page.drives.iter().map(|d| json!({
             "name": d.name,

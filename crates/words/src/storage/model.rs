@@ -253,7 +253,6 @@ fn side(a: &Answer<'_>, s: &Side<'_>) -> Value {
 /// The same as JSON (docs/storage-json.md).
 pub fn json(a: &Answer<'_>) -> Value {
     json!({
-        "schema": "dormouse-storage-model/1",
         "source": a.source,
         "recorded_mean": a.recorded.map(|l| l.mean),
         "break_even": {

@@ -156,7 +156,6 @@ pub fn json(a: &Answer<'_>) -> Value {
         })
     };
     json!({
-        "schema": "dormouse-storage-predict/1",
         "source": a.source,
         "setting": a.setting,
         "delay": a.delay,

@@ -320,7 +320,6 @@ fn broken_json(b: &Broken) -> Value {
 /// The same as JSON (docs/storage-json.md).
 pub fn json(a: &Answer<'_>) -> Value {
     json!({
-        "schema": "dormouse-rpm/1",
         "devices": a.knobs.power.len(),
         "held": a.held.iter().map(held).collect::<Vec<_>>(),
         "broken": a.broken.iter().map(broken_json).collect::<Vec<_>>(),

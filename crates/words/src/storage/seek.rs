@@ -14,9 +14,6 @@ use dormouse_storage::simulate::settings::{Governor, Qos, Settings};
 use dormouse_storage::summary::Latency;
 use serde_json::{Value, json};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "dormouse-storage-settings/1";
-
 /// What is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
@@ -272,7 +269,6 @@ pub fn json(a: &Advice<'_>) -> Value {
         })
     };
     json!({
-        "schema": SCHEMA,
         "source": a.source,
         "recorded_mean": a.recorded.map(|l| l.mean),
         "p99": a.p99,

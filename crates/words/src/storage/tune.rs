@@ -9,9 +9,6 @@ use crate::wording::storage::{ms3, time, unasked};
 use dormouse_storage::summary::Latency;
 use serde_json::{Value, json};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "dormouse-storage-tune/1";
-
 /// One column.
 #[derive(Clone, Copy, Debug)]
 pub struct Side {
@@ -245,7 +242,6 @@ pub fn json(a: &Advice) -> Value {
         })
     };
     json!({
-        "schema": SCHEMA,
         "setting": a.setting,
         "p99": a.p99,
         "met": a.met,

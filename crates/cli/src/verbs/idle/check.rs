@@ -8,6 +8,7 @@ use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_idle::realtime::check;
 use dormouse_read::Given;
 use dormouse_read::idle::files;
+use dormouse_words::document::{CHECK, document};
 use dormouse_words::idle::check as written;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &CheckArgs, given: &Given) -> Result<()> {
     }
     if args.json {
         let value = written::json(&report, args.latency);
-        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        terminal::print(&document(CHECK, "realtime", &value))?;
     } else {
         let again = crate::asked::again();
         let again = format!("{} -o mend.sh", again.join(" "));

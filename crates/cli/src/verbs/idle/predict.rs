@@ -11,6 +11,7 @@ use dormouse_app::idle::{self, Asked, Limit, Prediction, Setting};
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Account;
 use dormouse_read::Given;
+use dormouse_words::document::{PREDICT, document};
 use dormouse_words::idle::{Outlook, json, predict, setting_words};
 use std::path::PathBuf;
 
@@ -114,7 +115,7 @@ fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Resul
     if args.json {
         let mut value = json::predict(&o);
         value["losses"] = json::losses(&p.machine.losses);
-        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        terminal::print(&document(PREDICT, "idle", &value))?;
     } else {
         terminal::print(&predict(&o))?;
     }

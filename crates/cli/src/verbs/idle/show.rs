@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle;
 use dormouse_read::Given;
+use dormouse_words::document::section;
 use dormouse_words::idle::{Page, json, show};
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         input: &typed_all(&args.input),
     };
     if args.json {
-        return terminal::print(&(serde_json::to_string_pretty(&json::show(&page))? + "\n"));
+        return terminal::print(&section(json::show(&page)));
     }
     terminal::print(&show(&page))
 }

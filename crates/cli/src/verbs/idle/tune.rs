@@ -11,6 +11,7 @@ use dormouse_app::failure::{NotMet, NotReproduced};
 use dormouse_app::idle::{self, Budget, Tuned, Wish, microwatts};
 use dormouse_idle::governors::Kind;
 use dormouse_read::Given;
+use dormouse_words::document::{TUNE, document};
 use dormouse_words::idle::handover::Change;
 use dormouse_words::idle::tune as written;
 use std::fs;
@@ -118,7 +119,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
             value["applied"] = apply()?.1;
         }
         value["losses"] = dormouse_words::idle::json::losses(&t.machine.losses);
-        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        terminal::print(&document(TUNE, "idle", &value))?;
     } else {
         terminal::print(&written::text(&advice))?;
         if applies {

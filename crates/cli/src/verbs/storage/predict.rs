@@ -14,6 +14,7 @@ use dormouse_storage::simulate::disk::Outcome;
 use dormouse_storage::simulate::ondemand::Thresholds;
 use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
+use dormouse_words::document::{PREDICT, document};
 use dormouse_words::storage::model;
 use dormouse_words::storage::predict::{Answer, Side, json, predict as page};
 use std::path::PathBuf;
@@ -164,7 +165,7 @@ pub(crate) fn run(args: &PredictArgs, given: &Given) -> Result<()> {
     let p = predict(given, asked, delay, number)?;
     let answer = answer(&p);
     if args.json {
-        return terminal::print(&(serde_json::to_string_pretty(&json(&answer))? + "\n"));
+        return terminal::print(&document(PREDICT, "storage", json(&answer)));
     }
     terminal::print(&page(&answer, terminal::wants_colour()))
 }
@@ -204,7 +205,7 @@ fn side<'a>(settings: &'a Settings, outcome: &'a Outcome) -> model::Side<'a> {
 
 fn shown(args: &PredictArgs, answer: &model::Answer<'_>) -> Result<()> {
     if args.json {
-        return terminal::print(&(serde_json::to_string(&model::json(answer))? + "\n"));
+        return terminal::print(&document(PREDICT, "disk", model::json(answer)));
     }
     terminal::print(&model::model(answer, terminal::wants_colour()))
 }

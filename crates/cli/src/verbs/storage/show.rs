@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::storage;
 use dormouse_read::Given;
+use dormouse_words::document::section;
 use dormouse_words::storage::{Page, json, show};
 use std::path::PathBuf;
 
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         top: args.top,
     };
     if args.json {
-        return terminal::print(&(serde_json::to_string_pretty(&json(&page))? + "\n"));
+        return terminal::print(&section(json(&page)));
     }
     terminal::print(&show(&page, terminal::wants_colour()))
 }

@@ -17,6 +17,7 @@ use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
 use dormouse_storage::trust::FITTED_FROM;
 use dormouse_storage::tune::Found;
+use dormouse_words::document::{TUNE, document};
 use dormouse_words::storage::disk::describe;
 use dormouse_words::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
 use dormouse_words::storage::seek;
@@ -179,7 +180,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         clocks: if one { "" } else { &clocks },
     };
     if args.json {
-        terminal::print(&(serde_json::to_string_pretty(&json(&advice))? + "\n"))?;
+        terminal::print(&document(TUNE, "storage", json(&advice)))?;
     } else {
         terminal::print(&text(&advice, terminal::wants_colour()))?;
     }
@@ -246,7 +247,7 @@ fn sought(args: &TuneArgs, s: &Sought) -> Result<()> {
         again: &again,
     };
     if args.json {
-        terminal::print(&(serde_json::to_string_pretty(&seek::json(&advice))? + "\n"))?;
+        terminal::print(&document(TUNE, "settings", seek::json(&advice)))?;
     } else {
         terminal::print(&seek::text(&advice, terminal::wants_colour()))?;
     }
