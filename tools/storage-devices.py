@@ -1,4 +1,4 @@
-"""Joins reads of fio's latency logs with those of `dormouse storage show --json`, and
+"""Joins reads of fio's latency logs with those of `dormouse show --only storage --json`, and
 prints how far apart they are. Called by tools/storage-devices."""
 
 import json
@@ -21,7 +21,7 @@ def logged(path):
 
 def main():
     folder, drives = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    shown = json.loads((folder / "show.json").read_text())
+    shown = json.loads((folder / "show.json").read_text())["storage"]
     # The drives are read one after another, in this order; their random places are the same.
     disks = [d for t in shown["traces"] for d in t["disks"] if d["requests"]]
     in_turn = iter(sorted(disks, key=lambda d: min(r["queued"] for r in d["requests"])))
