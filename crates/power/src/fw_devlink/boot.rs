@@ -141,7 +141,7 @@ impl<'m, 't, 'a> Boot<'m, 't, 'a> {
     pub fn work(&mut self) {
         while let Some(d) = self.active.pop_front() {
             self.listed[d] = false;
-            self.machine.to_tail(d);
+            self.machine.move_to_tail(d);
             if self.machine.devices[d].status == Status::NoDriver {
                 self.attempt(d);
             }

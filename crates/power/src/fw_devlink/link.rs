@@ -165,7 +165,7 @@ impl Machine<'_, '_> {
             if link.sync_state_only && !f.sync_state_only {
                 link.sync_state_only = false;
                 link.proxy = false;
-                self.to_tail(consumer);
+                self.move_to_tail(consumer);
             }
             return true;
         }
@@ -184,7 +184,7 @@ impl Machine<'_, '_> {
         self.devices[supplier].consumers.push(l);
         self.devices[consumer].suppliers.push(l);
         if !f.sync_state_only {
-            self.to_tail(consumer);
+            self.move_to_tail(consumer);
         }
         true
     }
@@ -229,7 +229,7 @@ impl Machine<'_, '_> {
     /// Moves a device and what depends on it to the tail of the list
     /// (device_reorder_to_tail): each after what moved it, the last time that it is
     /// moved counts.
-    pub(crate) fn to_tail(&mut self, device: usize) {
+    pub(crate) fn move_to_tail(&mut self, device: usize) {
         let mut todo = Vec::from([device]);
         let mut steps = 0;
         while let Some(d) = todo.pop() {
