@@ -13,7 +13,6 @@ use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
 use dormouse_sleep::evidence::{self, Machine};
 use dormouse_sleep::simulate::Profile;
 use dormouse_words::wording::next::file_of;
-use dormouse_words::wording::trust::guest;
 
 /// The answer for one machine.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ pub fn evaluate(
                 host => host,
             };
             let name = name.to_owned();
-            let guest = guest(&part);
+            let guest = part.guest();
             all.push(Evaluated { name, release, trip, guest, evaluation, assumptions });
         }
     }

@@ -27,7 +27,7 @@ use dormouse_words::fidelity::reasons;
 use dormouse_words::text::safe;
 use dormouse_words::wording::doubt::{doubt as doubts, open as open_half};
 use dormouse_words::wording::number::names;
-use dormouse_words::wording::trust::{emulated, guest};
+use dormouse_words::wording::trust::emulated;
 use std::sync::Arc;
 
 /// The machine that an input shows.
@@ -307,7 +307,7 @@ pub fn open(
     if now.guessed {
         assumptions.push(Assumed::NewestKernel(Some("--kernel V")));
     }
-    if let Some(guest) = loaded.recorded.as_ref().and_then(|(c, _)| guest(c)) {
+    if let Some(guest) = loaded.recorded.as_ref().and_then(|(c, _)| c.guest()) {
         assumptions.push(Assumed::Said(emulated(guest)));
     }
     let (board, recorded) = (loaded.derived.board, loaded.recorded);

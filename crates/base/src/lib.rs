@@ -13,6 +13,7 @@ pub mod cycle;
 pub mod device;
 pub mod failure;
 pub mod finding;
+pub mod guest;
 pub mod image;
 pub mod loss;
 pub mod lost;

@@ -5,7 +5,28 @@
 //! makes the machine work less. It makes wake-ups fall together, leaves other
 //! cores asleep for good, and delays what used to run side by side.
 
-use crate::wake::Wakes;
+use crate::state::Table;
+use crate::tally::Sleeps;
+use crate::wake::{Wakes, wakes};
+
+/// Without a table a sleep of the whole package counts as deep from here on, ns:
+/// what the deepest states of today's CPUs must last.
+const DEEP: i64 = 1_000_000;
+
+/// What becomes of the work of a trace on fewer and fewer CPUs.
+pub fn packed(t: &Sleeps) -> Vec<Packed> {
+    let unknown = Table::default();
+    let of = |cpu: u32| t.tally.table(cpu).map_or(&unknown, |t| &t.0);
+    let all: Vec<Wakes> = t.episodes.iter().map(|(&cpu, e)| wakes(e, of(cpu))).collect();
+    // The deepest state that a sleep alone can reach.
+    let pays = |cpu: &u32| {
+        let (table, off) = t.tally.table(*cpu)?;
+        let states = table.states().iter().enumerate().filter(|(i, _)| !off.has(*i));
+        states.map(|s| s.1.residency).max()
+    };
+    let pays = t.episodes.keys().filter_map(pays).max().unwrap_or(DEEP);
+    steps(all.len()).into_iter().map(|n| pack(&all, n, pays)).collect()
+}
 
 /// The work of all CPUs on some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

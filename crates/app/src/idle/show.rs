@@ -3,11 +3,8 @@
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_idle::beside::{Beside, Measurement, beside, just_two};
-use dormouse_idle::pack::{Packed, pack, steps};
+use dormouse_idle::pack::{Packed, packed};
 use dormouse_idle::snapshot::Snapshot;
-use dormouse_idle::state::Table;
-use dormouse_idle::tally::Sleeps;
-use dormouse_idle::wake::{Wakes, wakes};
 use dormouse_read::Given;
 use dormouse_read::idle::{IdleReading, Keep};
 use dormouse_words::text::safe;
@@ -25,24 +22,6 @@ pub struct Shown {
     pub beside: Option<Beside>,
     /// What work comes to on fewer CPUs, by trace; empty if not asked for.
     pub packed: Vec<Vec<Packed>>,
-}
-
-/// Without a table a sleep of the whole package counts as deep from here on, ns:
-/// what the deepest states of today's CPUs must last.
-const DEEP: i64 = 1_000_000;
-
-fn packed(t: &Sleeps) -> Vec<Packed> {
-    let unknown = Table::default();
-    let of = |cpu: u32| t.tally.table(cpu).map_or(&unknown, |t| &t.0);
-    let all: Vec<Wakes> = t.episodes.iter().map(|(&cpu, e)| wakes(e, of(cpu))).collect();
-    // The deepest state that a sleep alone can reach.
-    let pays = |cpu: &u32| {
-        let (table, off) = t.tally.table(*cpu)?;
-        let states = table.states().iter().enumerate().filter(|(i, _)| !off.has(*i));
-        states.map(|s| s.1.residency).max()
-    };
-    let pays = t.episodes.keys().filter_map(pays).max().unwrap_or(DEEP);
-    steps(all.len()).into_iter().map(|n| pack(&all, n, pays)).collect()
 }
 
 /// Reads what `inputs` say of idle states. With `packing` it also says what the

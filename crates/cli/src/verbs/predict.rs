@@ -17,7 +17,6 @@ use dormouse_words::document::{PREDICT, document};
 use dormouse_words::fidelity;
 use dormouse_words::prediction::{json, text as written};
 use dormouse_words::wording::next::{next, typed};
-use dormouse_words::wording::trust::guest;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -146,7 +145,7 @@ fn answer(
                 kernel: changes.kernel.as_deref(),
                 cycles,
                 whole: loaded.whole(),
-                guest: loaded.recorded().and_then(|(c, _)| guest(c)),
+                guest: loaded.recorded().and_then(|(c, _)| c.guest()),
             };
             written::text(&p, derived, &question)
         }

@@ -17,6 +17,7 @@ use dormouse_read::Given;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
 use dormouse_sleep::tune::offer::offers;
+use dormouse_sleep::tune::worth::too_small;
 use dormouse_words::decision::apply::undo;
 use dormouse_words::decision::domains;
 use dormouse_words::decision::livepatch;
@@ -26,7 +27,6 @@ use dormouse_words::fidelity;
 use dormouse_words::wording::assumed::{is_kernel_guessed, section, sentences};
 use dormouse_words::wording::next::{next, typed};
 use dormouse_words::wording::phase::kernel as kernel_name;
-use dormouse_words::wording::trust::guest;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     if on_this_machine {
         let file = args.asked.input();
         let other = recorded.as_ref().filter(|(c, _)| !is_of_this_machine(c));
-        if let Some(guest) = other.and_then(|(c, _)| guest(c)) {
+        if let Some(guest) = other.and_then(|(c, _)| c.guest()) {
             return Err(Usage(format!(
                 "--apply needs a recording of this machine; {} is of {guest}",
                 file.display()
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         text.push_str(&v.text);
     }
     if !on_this_machine {
-        text.push_str(&next_command(args, &tuned, written::is_worth_it(&tuned, checked)));
+        text.push_str(&next_command(args, &tuned, too_small(&tuned, checked).is_none()));
     }
     terminal::print(&text)?;
     if on_this_machine

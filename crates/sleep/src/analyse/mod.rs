@@ -17,6 +17,7 @@ pub mod gain;
 pub mod local;
 pub mod path;
 mod phase_view;
+pub mod printing;
 pub mod rank;
 pub mod rows;
 mod share;

@@ -5,7 +5,7 @@
 //! Every moment is counted once, in the innermost bracket that holds it, or in
 //! a gap if none does.
 
-use dormouse_base::cycle::{Cycle, Mode, Outcome};
+use dormouse_base::cycle::{Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
@@ -136,10 +136,35 @@ impl Rows {
         self.list.iter().any(seen).then(|| self.counted(direction))
     }
 
+    /// How long the machine slept, where that is known.
+    pub fn asleep(&self, cycle: &Cycle) -> Option<Ns> {
+        if matches!(cycle.mode, Mode::PmTest(_) | Mode::Simulated) || hole_in_sleep(cycle) {
+            return None;
+        }
+        // What a hibernation brackets is the copying of its image; then it is off.
+        let asleep = cycle.asleep.filter(|_| cycle.mode != Mode::Disk);
+        let bracket = asleep.map(|(down, up)| up.since(down));
+        let known = cycle.asleep_elsewhere.or(bracket.filter(|_| self.not_counted > Ns::ZERO))?;
+        (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
+    }
+
     /// What the rows of one half add up to.
     pub fn counted(&self, direction: Direction) -> Ns {
         self.list.iter().filter(|r| r.direction == direction).map(|r| r.counted).sum()
     }
+}
+
+/// A real sleep is longer: the firmware alone takes more. A bracket that is
+/// shorter was timed by a clock that stops during sleep.
+const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
+
+/// Whether the log has a hole that holds the end of one way and the begin of the
+/// other: what is taken for sleep is the hole.
+pub fn hole_in_sleep(cycle: &Cycle) -> bool {
+    let guessed = |p: &PhaseSpan| p.phase == Phase::Asleep && !p.complete;
+    cycle.has_hole(Direction::Suspend)
+        && cycle.has_hole(Direction::Resume)
+        && cycle.phases.iter().any(guessed)
 }
 
 /// Takes the time after the last phase out of the gaps of a cycle whose log

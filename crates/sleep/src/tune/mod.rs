@@ -8,6 +8,7 @@
 
 pub mod evidence;
 pub mod offer;
+pub mod worth;
 
 use crate::simulate::{Floor, Policy, Settings, Stuck, Topology, run_within};
 use dormouse_base::device::{DeviceId, Link, LinkKind};

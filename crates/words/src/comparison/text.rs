@@ -5,6 +5,7 @@ use crate::text::{fit_end, safe};
 use crate::wording::{self, comparison as say, number};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
+use dormouse_base::guest::guest_of;
 use dormouse_base::time::Ns;
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
 use dormouse_sleep::compare::figure::{Count, Figure};
@@ -66,8 +67,7 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
                     &side.modes.iter().map(|m| wording::trust::state(*m)).collect::<Vec<_>>()
                 ),
                 match &side.machines[..] {
-                    [one] =>
-                        wording::trust::guest_of(one).map_or("".into(), |g| format!(", in {g}")),
+                    [one] => guest_of(one).map_or("".into(), |g| format!(", in {g}")),
                     _ => String::new(),
                 },
             ),

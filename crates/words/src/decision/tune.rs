@@ -4,12 +4,12 @@ use super::{clip, device};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::number::{ms, plural, share};
-use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_sleep::analyse::per_mille;
 use dormouse_sleep::evidence::Fidelity;
 use dormouse_sleep::tune::evidence::Evidence;
+use dormouse_sleep::tune::worth::{TooSmall, too_small};
 use dormouse_sleep::tune::{Cost, Flip, Tuned};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -17,39 +17,12 @@ use std::fmt::Write as _;
 /// How many flips a terminal shows.
 const SHOWN: usize = 20;
 
-/// A gain below this is no news: machines differ by more from cycle to cycle.
-const NEWS: Ns = Ns::from_us(100);
-
-/// A gain below this share of both halves is none, in tenths of a percent.
-const SMALL: u32 = 10;
-
-/// What a gain must exceed: what a prediction is off for the machine as it was.
-pub(super) fn error(f: &Fidelity) -> Ns {
-    let all = Phase::DEVICE.into_iter().filter_map(|p| f.phase(p));
-    all.map(|c| Ns(c.difference().0.abs())).sum()
-}
-
-/// Whether `gain` of `all` is large enough to be told.
-pub(super) fn news(gain: Ns, all: Ns) -> bool {
-    per_mille(gain, all) >= SMALL && gain >= NEWS
-}
-
-/// Whether the flags that were found are worth a change.
-pub fn is_worth_it(t: &Tuned, f: &Fidelity) -> bool {
-    too_small(t, f).is_none()
-}
-
-/// Why a gain is none, if it is none.
-fn too_small(t: &Tuned, f: &Fidelity) -> Option<String> {
-    let (gain, all) = (t.before.total() - t.after.total(), t.before.total());
-    if per_mille(gain, all) < SMALL {
-        return Some("less than 1 %".into());
+fn why_small(w: TooSmall) -> String {
+    match w {
+        TooSmall::Share => "less than 1 %".into(),
+        TooSmall::WithinError(error) => format!("no more than the model is off here ({error})"),
+        TooSmall::Unseen => "too little to be seen".into(),
     }
-    let error = error(f);
-    if gain <= error {
-        return Some(format!("no more than the model is off here ({error})"));
-    }
-    (gain < NEWS).then(|| "too little to be seen".into())
 }
 
 /// Devices of a reason that are named.
@@ -64,7 +37,7 @@ const WORTH: u32 = 50;
 pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity, kernel: &str) -> String {
     let mut page = Page::new(false);
     let gain = t.before.total() - t.after.total();
-    let small = too_small(t, f);
+    let small = too_small(t, f).map(why_small);
     let (listed, rest) = match small {
         Some(_) => (Vec::new(), &t.flips[..0]),
         None => rows(&t.flips, gain),

@@ -2,7 +2,7 @@
 
 use super::emit::Emit;
 use super::table::{Devices, text};
-use crate::wording::{bottleneck, trust};
+use crate::wording::bottleneck;
 use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Cycle, Mode, Outcome};
@@ -78,7 +78,7 @@ pub(super) fn fields(
     w.field("end_ns", cycle.end.0);
     w.field("suspend_ns", view.rows.half(Direction::Suspend).map(|t| t.0));
     w.field("resume_ns", view.rows.half(Direction::Resume).map(|t| t.0));
-    w.field("asleep_ns", trust::asleep(cycle, view).map(|t| t.0));
+    w.field("asleep_ns", view.rows.asleep(cycle).map(|t| t.0));
     w.field("clock_jump_ns", view.rows.clock_jump.0);
     w.field("total_ns", view.rows.total.0);
     w.field("not_counted_ns", view.rows.not_counted.0);

@@ -16,7 +16,8 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::Known;
 use dormouse_sleep::analyse::path::{Reason, Segment};
-use dormouse_sleep::analyse::rows::{Row, What};
+use dormouse_sleep::analyse::printing::slow_console;
+use dormouse_sleep::analyse::rows::{Row, What, hole_in_sleep};
 use dormouse_sleep::analyse::stall::{Place, Stall};
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
@@ -160,7 +161,7 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
     for r in after.iter().filter(|r| r.end.since(r.start).hundredths_of_ms() > 0) {
         let label = wording::row(r.what, cycle.mode, &cycle.phases);
         let time = match r.what {
-            What::Asleep { .. } => trust::asleep(cycle, view),
+            What::Asleep { .. } => view.rows.asleep(cycle),
             _ => Some(r.end.since(r.start)),
         };
         let text = match time {
@@ -170,7 +171,7 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
                 format!("{}{}    not counted", left(&label, 38), right(&line.cell(), 9))
             }
             None => {
-                let why = if trust::hole_in_sleep(cycle) {
+                let why = if hole_in_sleep(cycle) {
                     "the log has a hole"
                 } else if cycle.mode == Mode::Disk {
                     "the image was copied, then the machine was off"
@@ -747,7 +748,7 @@ pub(super) fn next_command(e: &Explained, i: usize, selection: &Selection) -> Op
     let view = &e.views[i];
     let cycle = &e.capture.cycles[i];
     // What a prediction would start from is a log of printing, or a part of one.
-    let printed = view.answer.halves().any(|h| printing::slow_console(cycle, view, h).is_some());
+    let printed = view.answer.halves().any(|h| slow_console(cycle, view, h).is_some());
     let thinned = e.capture.losses.count("lines_left_out") > 0;
     if e.capture.losses.count("pm_trace") > 0 {
         return Some(next::run("echo 0 > /sys/power/pm_trace"));

@@ -221,8 +221,8 @@ fn of_file(e: &Explained) -> String {
 
 /// The emulator that all of them ran in.
 fn guest(all: &[Explained]) -> Option<&'static str> {
-    let first = trust::guest(&all.first()?.capture)?;
-    all.iter().all(|e| trust::guest(&e.capture) == Some(first)).then_some(first)
+    let first = all.first()?.capture.guest()?;
+    all.iter().all(|e| e.capture.guest() == Some(first)).then_some(first)
 }
 
 /// Whether order and gaps are guessed in any of a group.

@@ -4,7 +4,7 @@ use super::device::{device, name};
 use super::losses::guessed;
 use super::number::{change, grouped, have, share};
 use super::phase::{capitalised, gap, phase};
-use super::printing::{dominates, part, slow_console};
+use super::printing::{dominates, part};
 use super::reason::late_start;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
@@ -13,6 +13,7 @@ use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::{Reason, Segment};
+use dormouse_sleep::analyse::printing::slow_console;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::{CycleView, per_mille};
 

@@ -2,52 +2,12 @@
 
 use super::number::{grouped, share};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::cycle::Cycle;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
-use dormouse_board::printing::lines;
-use dormouse_board::threads::main_threads;
+use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::answer::Half;
-use dormouse_sleep::analyse::path::Segment;
-use dormouse_sleep::analyse::{CycleView, per_mille};
-
-/// Printing is worth a sentence from this share of a half on, in tenths of a percent …
-const SHARE: u32 = 200;
-
-/// … and from this time on.
-const WORTH: Ns = Ns::from_ms(5);
-
-/// Waits that have the length of a line are apart by at most this part of it.
-const APART: i64 = 4;
-
-/// How long a printed line takes, where callbacks of the phase that most of the
-/// half goes into are apart by about the same time, whatever they do: for half of the
-/// phase and at least four times, or twice where they are very much alike.
-pub(crate) fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
-    let of_half = |p: &PhaseSpan| p.phase.direction() == h.direction && p.phase.has_devices();
-    let longest = cycle.phases.iter().enumerate().filter(|(_, p)| of_half(p));
-    let (at, span) = longest.max_by_key(|(_, p)| p.duration())?;
-    if per_mille(span.duration(), h.total) < 500 {
-        return None;
-    }
-    let mut waits: Vec<Ns> = view.phases[at]
-        .path
-        .iter()
-        .filter(|s| s.is_gap() && s.duration() >= Ns::from_ms(1))
-        .map(Segment::duration)
-        .collect();
-    waits.sort_unstable();
-    let sum: Ns = waits.iter().copied().sum();
-    let middle = *waits.get(waits.len() / 2)?;
-    // A log that begins there has one line before the first callback.
-    let near = |w: Ns| (w - middle).0.abs() * APART <= middle.0;
-    let alike = waits.iter().all(|w| near(*w) || near(Ns(w.0 * 2)));
-    if sum.0 * 2 < span.duration().0 || waits.len() < if alike { 2 } else { 4 } {
-        return None;
-    }
-    // Two lines lie between two callbacks: the end of one, the start of the next.
-    Some(Ns(middle.0 / 2))
-}
+use dormouse_sleep::analyse::printing::{lines_cost, slow_console};
 
 /// The sentence of [`slow_console`].
 pub(crate) fn dominates(each: Ns) -> String {
@@ -72,24 +32,13 @@ pub fn silence(
 }
 
 /// What the lines of all callbacks that the main thread ran cost a half together, if
-/// that is much of it: they lie between the callbacks, and no device explains them.
+/// that is much of it.
 pub fn part(cycle: &Cycle, h: &Half) -> Option<String> {
-    let (cost, mains) = (lines(cycle), main_threads(cycle));
-    let (mut count, mut sum) = (0u64, Ns::ZERO);
-    for c in cycle.callbacks.iter().filter(|c| c.phase.direction() == h.direction) {
-        if let Some(i) = c.phase.device_index()
-            && mains.get(usize::from(c.thread.0)) == Some(&true)
-        {
-            count += u64::from(cost[i] > Ns::ZERO);
-            sum += cost[i];
-        }
-    }
-    (sum >= WORTH && sum < h.total && per_mille(sum, h.total) >= SHARE).then(|| {
-        format!(
-            "About {sum} of it ({}) is the printing of this log: two lines for each of {} \
-             callbacks. dormouse record prints none.",
-            share(sum, h.total),
-            grouped(count)
-        )
-    })
+    let (count, sum) = lines_cost(cycle, h)?;
+    Some(format!(
+        "About {sum} of it ({}) is the printing of this log: two lines for each of {} callbacks. \
+         dormouse record prints none.",
+        share(sum, h.total),
+        grouped(count)
+    ))
 }

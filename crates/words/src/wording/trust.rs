@@ -7,39 +7,11 @@ use super::number::{names, plural};
 use crate::text::safe;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
-use dormouse_base::cycle::{Began, Callback, Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_base::cycle::{Began, Callback, Cycle, Mode, Outcome};
 use dormouse_base::loss::{Loss, Losses, Severity};
-use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
-
-/// A real sleep is longer: the firmware alone takes more. A bracket that is
-/// shorter was timed by a clock that stops during sleep.
-pub(crate) const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
-
-/// How long the machine slept, where that is known.
-pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
-    if matches!(cycle.mode, Mode::PmTest(_) | Mode::Simulated) {
-        return None;
-    }
-    if hole_in_sleep(cycle) {
-        return None;
-    }
-    // What a hibernation brackets is the copying of its image; then it is off.
-    let asleep = cycle.asleep.filter(|_| cycle.mode != Mode::Disk);
-    let bracket = asleep.map(|(down, up)| up.since(down));
-    let known = cycle.asleep_elsewhere.or(bracket.filter(|_| view.rows.not_counted > Ns::ZERO))?;
-    (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
-}
-
-/// Whether the log has a hole that holds the end of one way and the begin of the
-/// other: what is taken for sleep is the hole.
-pub(crate) fn hole_in_sleep(cycle: &Cycle) -> bool {
-    let guessed = |p: &PhaseSpan| p.phase == Phase::Asleep && !p.complete;
-    cycle.has_hole(Direction::Suspend)
-        && cycle.has_hole(Direction::Resume)
-        && cycle.phases.iter().any(guessed)
-}
 
 /// When it began, as the source tells it; nothing where it does not.
 pub fn began(capture: &Capture, cycle: &Cycle) -> String {
@@ -58,38 +30,12 @@ fn slept(cycle: &Cycle, view: &CycleView) -> Option<String> {
     if view.rows.clock_jump > Ns::ZERO {
         return Some(format!("clock jump of {} not counted", view.rows.clock_jump));
     }
-    match asleep(cycle, view) {
+    match view.rows.asleep(cycle) {
         Some(t) => Some(format!("{t} asleep (not counted)")),
         None if cycle.asleep.is_some() && !matches!(cycle.mode, Mode::PmTest(_)) => {
             Some("time asleep not known".into())
         }
         None => None,
-    }
-}
-
-/// Vendors of machines that are none, as DMI or the device tree names them.
-const GUESTS: [(&str, &str); 6] = [
-    ("QEMU", "a QEMU guest"),
-    ("linux,dummy-virt", "a QEMU guest"),
-    ("VMware", "a VMware guest"),
-    ("innotek", "a VirtualBox guest"),
-    ("Microsoft Corporation Virtual", "a Hyper-V guest"),
-    ("Xen", "a Xen guest"),
-];
-
-/// The kind of guest that a machine of this vendor and model is; `None` for hardware.
-pub(crate) fn guest_of(model: &str) -> Option<&'static str> {
-    GUESTS.iter().find(|(vendor, _)| model.starts_with(vendor)).map(|g| g.1)
-}
-
-/// The emulator that the machine of `capture` ran in; `None` for hardware, and where
-/// the source does not say.
-pub fn guest(capture: &Capture) -> Option<&'static str> {
-    let name = |s| capture.names.get(s);
-    // Its init is started by this word (docs/capture-format.md).
-    match name(capture.machine.command_line).contains("dormouse.lab=") {
-        true => Some("the laboratory's QEMU guest"),
-        false => guest_of(name(capture.machine.model)),
     }
 }
 
@@ -112,7 +58,7 @@ pub fn facts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
         parts.push("first after boot".into());
     }
     parts.extend(slept(cycle, view));
-    parts.extend(guest(capture).map(|g| format!("in {g}")));
+    parts.extend(capture.guest().map(|g| format!("in {g}")));
     parts.join(", ")
 }
 
