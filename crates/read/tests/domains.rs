@@ -1,8 +1,8 @@
 //! Domains and probing against cases with the verdict of experts, small texts of
 //! every layout, and damage.
 
-use dormouse_power::domain::{Runtime, Status};
 use dormouse_power::Finding;
+use dormouse_power::domain::{Runtime, Status};
 use dormouse_power::root::Cause;
 use dormouse_power::{Confidence, Level, Report, judge};
 use dormouse_read::Given;

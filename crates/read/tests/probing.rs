@@ -1,8 +1,8 @@
 //! Probing and tables as people post them: interrupted, cut, wrapped, and what explains
 //! several waits at once.
 
-use dormouse_power::domain::Status;
 use dormouse_power::Finding;
+use dormouse_power::domain::Status;
 use dormouse_power::probe::Provider;
 use dormouse_power::root::Cause;
 use dormouse_power::supplier::Fate;

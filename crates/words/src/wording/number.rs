@@ -54,6 +54,11 @@ pub fn share(part: Ns, whole: Ns) -> String {
     }
 }
 
+/// `1 callback has`, `16 callbacks have`.
+pub fn have(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,9 +75,4 @@ mod tests {
         assert_eq!(share(Ns(959), Ns(1000)), "96 %");
         assert_eq!(share(Ns(72), Ns(1000)), "7.2 %");
     }
-}
-
-/// `1 callback has`, `16 callbacks have`.
-pub fn have(n: usize, one: &str) -> String {
-    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
 }
