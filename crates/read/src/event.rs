@@ -6,7 +6,7 @@
 //! [`crate::idle`] counts sleeps of CPUs. A [`Fan`] feeds several at once.
 //! Nothing here owns text: the hot path allocates nothing.
 
-use crate::track::switches::is_switch;
+use crate::track::switch_names::is_switch;
 use dormouse_base::phase::PmEvent;
 use dormouse_base::time::Ns;
 

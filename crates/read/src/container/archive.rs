@@ -1,8 +1,8 @@
 //! Archives: each member of a tar or zip is an input like a file of a folder.
 
 use super::compress::{drain, unpack};
-use super::door::Source;
 use super::mail;
+use super::source::Source;
 use crate::capture_file::is_capture_tar;
 use crate::input::Limits;
 use std::borrow::Cow;

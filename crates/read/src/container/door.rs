@@ -2,6 +2,7 @@
 //! unpacked of it is kept, within bounds, for whoever looks at it again.
 
 use super::compress::{Unpacked, unpack};
+use super::source::Source;
 use super::{archive, io, mail, map, unpacked, walk};
 use crate::error::ReadError;
 use crate::input::{Input, Limits};
@@ -74,19 +75,6 @@ static OPENED: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 pub fn times_opened(path: &Path) -> u64 {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     opened.get(path).copied().unwrap_or(0)
-}
-
-/// One input, unpacked.
-#[derive(Clone, Debug)]
-pub struct Source<'a> {
-    /// As shown to the user.
-    pub name: &'a str,
-    /// The folder or archive in which it was found; empty if the caller named it.
-    pub group: &'a str,
-    /// Content.
-    pub bytes: &'a [u8],
-    /// Why `bytes` may be incomplete, if they may.
-    pub damage: Option<Cow<'static, str>>,
 }
 
 /// A file that is still to be opened.

@@ -7,6 +7,7 @@ mod door;
 pub(crate) mod frames;
 mod mail;
 mod map;
+mod source;
 mod unpacked;
 
 use crate::error::ReadError;
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use compress::{Unpacked, unpack};
-pub use door::{Bytes, Door, File, Source, times_opened};
+pub use door::{Bytes, Door, File, times_opened};
+pub use source::Source;
 
 /// Deepest folder below the one that the caller named.
 const DEPTH: usize = 32;

@@ -7,7 +7,8 @@
 //! thaw). So a stamp that contradicts a measurement is moved, with all that follow it
 //! in the attempt.
 
-use super::state::{Log, PAUSE};
+use super::grain::{PAUSE, PRINTING};
+use super::state::Log;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use memchr::memmem;
@@ -20,14 +21,6 @@ const HOUR: i64 = 3_600_000_000_000;
 
 /// Beside whole hours so much time may have passed between two lines of an attempt.
 const BESIDE: i64 = 60_000_000_000;
-
-/// Printing a line, and ticks of 100 Hz in which `suspend devices took` counts, may make
-/// a measurement longer than its stamps.
-pub(super) const PRINTING: Ns = Ns::from_ms(2);
-
-/// `complete after` has microseconds.
-pub(super) const LAST_DIGIT: Ns = Ns(1_000);
-pub(super) const TICK: Ns = Ns::from_ms(15);
 
 /// A keeper who was not frozen wrote each line within this time.
 const KEEPING: Ns = Ns::from_ms(50);

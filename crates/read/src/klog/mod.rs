@@ -9,6 +9,8 @@ mod clock;
 mod doubled;
 mod dress;
 mod freeze;
+mod grain;
+mod held;
 mod journal;
 mod order;
 mod per_cycle;

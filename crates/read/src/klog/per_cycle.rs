@@ -1,6 +1,6 @@
 //! What a log has told of the cycle that is open.
 
-use super::refusal::Refusal;
+use super::held::Refusal;
 use crate::track::CallRef;
 use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;

@@ -1,5 +1,6 @@
 //! Ends of callbacks without their begins: a list that somebody made, or a loss.
 
+use super::held::Loose;
 use super::phase;
 use super::state::Log;
 use crate::track::{DeviceKey, END_ALONE};
@@ -14,21 +15,6 @@ const MAX_LOOSE: usize = 1_000_000;
 
 /// Owner and function.
 type Callback = (Box<[u8]>, Box<[u8]>);
-
-/// The end of a callback whose begin did not come.
-pub(crate) struct Loose {
-    owner: Box<[u8]>,
-    function: Box<[u8]>,
-    error: i32,
-    took: Ns,
-    at: u64,
-    timed: bool,
-    /// The line is a row of a table and cannot be anything else.
-    row: bool,
-    /// The duration holds what the device waited for its parent, and devices of
-    /// several subsystems share the name: the longest counts, not their sum.
-    with_waits: bool,
-}
 
 impl Log<'_> {
     /// Keeps a slow callback that an old kernel printed by itself.

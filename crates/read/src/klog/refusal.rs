@@ -5,22 +5,12 @@
 //! pm_dev_err; kernel/power/suspend.c:suspend_devices_and_enter, suspend_enter, 6.12):
 //! what lies before it is the way down, what follows is the way up.
 
+use super::held::Refusal;
 use super::state::Log;
 use crate::event::Stamp;
 use dormouse_base::cycle::PhaseSpan;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
-
-/// Where the way down was given up.
-#[derive(Clone, Copy)]
-pub(super) struct Refusal {
-    /// The phase that the first line of the refusal names.
-    pub phase: Phase,
-    /// When its last line came.
-    pub at: Ns,
-    /// What lies before it was laid out.
-    laid_out: bool,
-}
 
 impl Log<'_> {
     /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.

@@ -2,26 +2,16 @@
 //! software_resume, 6.12): it freezes tasks and stops devices too, and that is no way
 //! down. It has a clock of its own, and is gone when the image runs.
 
+use super::grain::PAUSE;
+use super::held::Restore;
 use super::prefix::Record;
-use super::state::{Log, PAUSE};
+use super::state::Log;
 use super::steps;
 use dormouse_base::image::ImageStep;
 use dormouse_base::time::Ns;
 
 /// The image's clock goes on within this time of when it was made.
 const SOON: Ns = Ns(600_000_000_000);
-
-/// Reading the image of the open cycle.
-pub(super) struct Restore {
-    /// When the image was made, by its clock as the log shows it and as the cycle counts.
-    made: Ns,
-    made_at: Ns,
-    /// When the kernel that reads began with it, and its last word, by its own clock.
-    begun: Option<Ns>,
-    last: Option<Ns>,
-    /// Its release, if the log tells.
-    release: Vec<u8>,
-}
 
 impl Log<'_> {
     /// The open cycle has made an image, and another kernel begins: whether it is taken

@@ -1,12 +1,11 @@
 //! Where in a cycle the log is, and the callbacks it names.
 
 use super::calls::{self, Form, Line};
-use super::clock::LAST_DIGIT;
+use super::grain::{LAST_DIGIT, PAUSE};
+use super::held::{Loose, Restore};
 use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
-use super::ranking::Loose;
-use super::restore::Restore;
 use crate::event::Stamp;
 use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
@@ -20,10 +19,6 @@ const COMPLAINTS: usize = 32;
 
 /// Callbacks of one device that have not ended; more are damage.
 const MAX_OPEN: usize = 8;
-
-/// Where the same device runs the same callback again after a pause of this
-/// length, or time jumps back by it, the lines between two cycles are missing.
-pub(super) const PAUSE: Ns = Ns(1_000_000_000);
 
 /// State while a log is read.
 pub(super) struct Log<'t> {

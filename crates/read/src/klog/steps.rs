@@ -1,10 +1,10 @@
 //! Lines of the steps of a cycle, from 3.15 to 7.3.
 
-use super::clock::{PRINTING, TICK};
 use super::freeze;
+use super::grain::{PAUSE, PRINTING, TICK};
 use super::phase;
 use super::prefix::Record;
-use super::state::{Log, PAUSE};
+use super::state::Log;
 use crate::event::Stamp;
 use crate::track::DeviceKey;
 use dormouse_base::complete::LostKind;

@@ -1,38 +1,13 @@
 //! Inputs that do not name their host, told apart: two logs of one folder may be of
 //! two machines, and what is found out about one of them is no fact of the other.
 
+use super::said::Said;
 use super::{Tracker, finish};
-use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Outcome;
 use dormouse_base::device::{DeviceGraph, DeviceId};
-use dormouse_base::loss::Losses;
 use dormouse_base::names::Sym;
 use std::collections::BTreeMap;
-
-/// What one source alone says.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    pub losses: Losses,
-    pub machine: Machine,
-}
-
-impl Said {
-    /// Adds what a later source of the same machine says.
-    fn add(&mut self, other: Said) {
-        let (m, o) = (&mut self.machine, other.machine);
-        for (ours, theirs) in
-            [(&mut m.host, o.host), (&mut m.model, o.model), (&mut m.command_line, o.command_line)]
-        {
-            if !theirs.is_empty() {
-                *ours = theirs;
-            }
-        }
-        m.cpus = o.cpus.or(m.cpus);
-        m.pm_async = o.pm_async.or(m.pm_async);
-        m.tick = o.tick.or(m.tick);
-        self.losses.merge(other.losses);
-    }
-}
 
 impl Tracker {
     /// Puts away what the source that ends said.

@@ -1,12 +1,12 @@
 //! The cycle being assembled.
 
 use super::devices::DeviceKey;
-use super::early::Early;
+use super::note::{CycleNote, Kind};
 use super::threads::{MAX_OPEN, Threads};
-use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
+use super::{MAX_CYCLES, Tracker, finish, rules};
 use crate::event::{self, Stamp};
 use dormouse_base::complete::LostKind;
-use dormouse_base::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
+use dormouse_base::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent, ThreadId};
 use dormouse_base::device::DeviceId;
 use dormouse_base::loss::Severity;
 use dormouse_base::names::Sym;
@@ -532,4 +532,18 @@ impl Current {
             self.failed = Some((callback.device, error));
         }
     }
+}
+
+/// An end whose start did not come yet.
+#[derive(Clone, Debug)]
+pub(super) struct Early {
+    pub(super) thread: ThreadId,
+    pub(super) driver: Box<[u8]>,
+    pub(super) device: Box<[u8]>,
+    pub(super) time: Ns,
+    pub(super) error: i32,
+    /// Where it stands in the input.
+    pub(super) at: u64,
+    /// The device phase it came in.
+    pub(super) phase: Option<Phase>,
 }

@@ -4,11 +4,10 @@
 //! by microseconds. A callback that took less than that ends before it begins.
 
 use super::Tracker;
-use super::current::Current;
+use super::current::{Current, Early};
 use super::devices::{DeviceKey, same_text};
 use crate::event::Stamp;
 use dormouse_base::complete::LostKind;
-use dormouse_base::cycle::ThreadId;
 use dormouse_base::loss::Severity;
 use dormouse_base::names::Sym;
 use dormouse_base::phase::Phase;
@@ -19,20 +18,6 @@ const APART: Ns = Ns::from_us(100);
 
 /// So many are remembered of a cycle; a trace without any starts has thousands.
 const KEPT: usize = 64;
-
-/// An end whose start did not come yet.
-#[derive(Clone, Debug)]
-pub(super) struct Early {
-    thread: ThreadId,
-    driver: Box<[u8]>,
-    device: Box<[u8]>,
-    time: Ns,
-    error: i32,
-    /// Where it stands in the input.
-    at: u64,
-    /// The device phase it came in.
-    phase: Option<Phase>,
-}
 
 impl Tracker {
     /// A callback ends whose start was not seen: it may still come.

@@ -11,15 +11,20 @@ mod current;
 mod devices;
 mod early;
 mod finish;
+mod note;
 mod rules;
+mod said;
 mod sink;
-pub(crate) mod switches;
+pub(crate) mod switch_names;
+mod switches;
 mod threads;
 
 pub use current::{Call, CallRef};
 pub use devices::DeviceKey;
+pub(crate) use note::CycleNote;
+pub use note::Kind;
 
-use crate::event::{self, EventSink, Stamp, TraceEvent, Unused};
+use crate::event::Unused;
 use current::Current;
 use devices::Devices;
 use dormouse_base::capture::{Capture, Machine};
@@ -30,29 +35,6 @@ use dormouse_base::names::{Names, Sym};
 use dormouse_base::phase::Phase;
 use dormouse_base::ranked::Ranking;
 use dormouse_base::time::Ns;
-
-/// What kind of source a cycle came from; decides which of two descriptions of
-/// the same cycle is the base when they are merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Trace events: exact brackets.
-    #[default]
-    Trace,
-    /// Kernel log lines.
-    Log,
-}
-
-/// What the tracker remembers of a finished cycle beside the cycle itself.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CycleNote {
-    pub kind: Kind,
-    /// Position in the order of inputs.
-    pub source: u32,
-    /// `# suspend-…` stamp of pm-graph, equal in the log and the trace of one run.
-    pub stamp: Sym,
-    /// The folder of the source.
-    pub folder: Sym,
-}
 
 /// Most cycles kept of one machine; more are counted as lost. A cycle takes
 /// seconds, so this is months of cycles.
@@ -78,7 +60,7 @@ pub struct Tracker {
     /// The source of each of those.
     ranked_in: Vec<u32>,
     /// What each source said, by its place; from 1.
-    said: Vec<apart::Said>,
+    said: Vec<said::Said>,
     current: Option<Box<Current>>,
     /// A device that failed before any line that opens a cycle.
     failed_before: Option<(DeviceId, i32, Ns)>,
@@ -340,15 +322,5 @@ impl Tracker {
 
     fn lose(&mut self, kind: &'static str, severity: Severity, advice: &'static str, at: u64) {
         self.losses.add(kind, 1, severity, advice, (at > 0).then_some(at));
-    }
-}
-
-impl EventSink for Tracker {
-    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
-        sink::event(self, stamp, event);
-    }
-
-    fn unused(&mut self, kind: event::Kind, count: u64) {
-        self.unused.add(kind, count);
     }
 }

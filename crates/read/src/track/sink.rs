@@ -1,15 +1,25 @@
 //! Trace events to tracker calls.
 
 use super::current::Call;
-use super::switches::is_switch;
+use super::switch_names::is_switch;
 use super::{DeviceKey, Tracker, rules};
-use crate::event::{Stamp, TraceEvent};
+use crate::event::{EventSink, Kind, Stamp, TraceEvent};
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Phase, PmEvent};
 use rules::Step;
 
-pub(super) fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+impl EventSink for Tracker {
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        event_of(self, stamp, event);
+    }
+
+    fn unused(&mut self, kind: Kind, count: u64) {
+        self.unused.add(kind, count);
+    }
+}
+
+fn event_of(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
     match event {
         TraceEvent::SuspendResume { action, value, begin } => {
             step(t, &stamp, action, value, begin);

@@ -2,26 +2,13 @@
 //! `record --with domains` (crates/machine/src/domains.rs).
 
 use super::Tracker;
+use super::switch_names::EVENTS;
 use crate::event::{self, Stamp};
 use dormouse_base::cycle::Switch;
 use dormouse_base::loss::Severity;
 
-/// What events of these probes are called: a domain begins to be switched on or off,
-/// and the end of that.
-const EVENTS: [(&[u8], bool, bool); 4] = [
-    (b"genpd_on", true, true),
-    (b"genpd_on_end", true, false),
-    (b"genpd_off", false, true),
-    (b"genpd_off_end", false, false),
-];
-
 /// Most switches kept of a cycle: two for each domain in practice.
 const MAX_SWITCHES: usize = 100_000;
-
-/// Whether `name` is one of these events.
-pub(crate) fn is_switch(name: &[u8]) -> bool {
-    name.starts_with(b"genpd_o") && EVENTS.iter().any(|e| e.0 == name)
-}
 
 impl Tracker {
     /// One of these events. Outside a cycle nobody waits for it.
@@ -91,11 +78,5 @@ mod tests {
         assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0) name=\"a \"b\" c\""), b"a \"b\" c");
         assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0)"), b"");
         assert_eq!(domain(b"name=\"x"), b"x");
-    }
-
-    #[test]
-    fn only_these_events_are_switches() {
-        assert!(is_switch(b"genpd_on") && is_switch(b"genpd_off_end"));
-        assert!(!is_switch(b"genpd_other") && !is_switch(b"genpd_o"));
     }
 }
