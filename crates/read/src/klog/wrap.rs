@@ -134,6 +134,14 @@ fn is_rest(next: &[u8]) -> bool {
         && !own(text)
 }
 
+/// Longest line that is looked at in full.
+pub(super) const MAX_LINE: usize = 8 << 10;
+
+/// What people write where they left lines out.
+pub(super) fn elided(text: &[u8]) -> bool {
+    matches!(text, b"..." | b"[...]" | b"...." | b"<snip>" | b"[snip]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,12 +184,4 @@ mod tests {
         );
         assert_eq!(joined("drv 1-1: calling f_s+0x0/0x248 @\nno idea\n").1, 0);
     }
-}
-
-/// Longest line that is looked at in full.
-pub(super) const MAX_LINE: usize = 8 << 10;
-
-/// What people write where they left lines out.
-pub(super) fn elided(text: &[u8]) -> bool {
-    matches!(text, b"..." | b"[...]" | b"...." | b"<snip>" | b"[snip]")
 }

@@ -220,6 +220,14 @@ pub(super) fn origins(place: &[Option<DeviceId>], count: usize) -> Vec<DeviceId>
     origin
 }
 
+/// What a plan that may remove `device` must be allowed to remove: those that
+/// go with it and that stay unless they are offered.
+pub fn to_offer(board: &Board, device: DeviceId) -> Vec<DeviceId> {
+    let stay = essential(board, &Wishes::default());
+    let asks = |d: &DeviceId| matches!(stay[d.index()], Some(Stays::Essential | Stays::WakeSource));
+    goes_with(board, Candidate::removal(device)).into_iter().filter(asks).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::essential::{Wishes, essential, withheld};
@@ -305,12 +313,4 @@ mod tests {
         assert_eq!(work.in_phase(Phase::Suspend).unwrap().sleep, Ns::from_ms(5));
         assert_eq!(work.in_phase(Phase::Resume).unwrap().sleep, Ns::ZERO);
     }
-}
-
-/// What a plan that may remove `device` must be allowed to remove: those that
-/// go with it and that stay unless they are offered.
-pub fn to_offer(board: &Board, device: DeviceId) -> Vec<DeviceId> {
-    let stay = essential(board, &Wishes::default());
-    let asks = |d: &DeviceId| matches!(stay[d.index()], Some(Stays::Essential | Stays::WakeSource));
-    goes_with(board, Candidate::removal(device)).into_iter().filter(asks).collect()
 }
