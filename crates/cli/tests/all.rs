@@ -14,6 +14,7 @@ mod decide_json;
 mod digits;
 mod doctor;
 mod domains;
+mod given;
 mod handover;
 mod handover_idle;
 mod hibernate;

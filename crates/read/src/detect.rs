@@ -25,6 +25,12 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether it is a trace alone, and no text that may quote one.
+    #[must_use]
+    pub(crate) fn is_trace(self) -> bool {
+        matches!(self, Format::Ftrace | Format::TraceDat | Format::Perfetto)
+    }
+
     /// Whether it holds bytes that are no text.
     #[must_use]
     pub fn is_binary(self) -> bool {

@@ -268,43 +268,86 @@ pub trait EventSink {
         false
     }
 
-    /// So many events were passed because nobody wants them, in a pass for
-    /// several sinks none of these: no loss.
+    /// So many events were passed because this sink does not want them: no loss.
     fn unused(&mut self, _kind: Kind, _count: u64) {}
 }
 
-/// Hands every event to each of several subjects that wants it.
-pub struct Fan<'a, 'b>(pub &'a mut [&'b mut dyn EventSink]);
+/// Hands every event to each of several subjects that wants it, and tells the others of
+/// it: each subject knows of all events, as if it had read the trace alone.
+pub struct Fan<'a, 'b> {
+    sinks: &'a mut [&'b mut dyn EventSink],
+    known: Known,
+}
+
+impl<'a, 'b> Fan<'a, 'b> {
+    /// Feeds `sinks`, at most 32.
+    pub fn new(sinks: &'a mut [&'b mut dyn EventSink]) -> Fan<'a, 'b> {
+        Fan { sinks, known: Known::default() }
+    }
+}
 
 impl EventSink for Fan<'_, '_> {
     fn wants(&self, name: &[u8]) -> bool {
-        self.0.iter().any(|s| s.wants(name))
+        self.sinks.iter().any(|s| s.wants(name))
     }
 
     fn wants_all_times(&self) -> bool {
-        self.0.iter().any(|s| s.wants_all_times())
+        self.sinks.iter().any(|s| s.wants_all_times())
     }
 
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         let name = event.name();
-        // Every subject must know of a loss.
-        for sink in self.0.iter_mut().filter(|s| name.is_empty() || s.wants(name)) {
-            sink.event(stamp, event);
+        if name.is_empty() {
+            // Every subject must know of a loss.
+            return self.sinks.iter_mut().for_each(|s| s.event(stamp, event));
+        }
+        let sinks = &*self.sinks;
+        let mask = || sinks.iter().rev().fold(0, |mask, s| mask << 1 | u32::from(s.wants(name)));
+        let (mask, kind) = self.known.of(name, mask);
+        for (i, sink) in self.sinks.iter_mut().enumerate() {
+            if mask >> i & 1 == 1 { sink.event(stamp, event) } else { sink.unused(kind, 1) }
         }
     }
 
     fn text(&mut self, line: &[u8], at: u64) -> bool {
         let mut used = false;
-        for sink in &mut *self.0 {
+        for sink in &mut *self.sinks {
             used |= sink.text(line, at);
         }
         used
     }
 
     fn unused(&mut self, kind: Kind, count: u64) {
-        for sink in &mut *self.0 {
+        for sink in &mut *self.sinks {
             sink.unused(kind, count);
         }
+    }
+}
+
+/// Who wants the events of a name, a bit each: a trace has few names and millions of
+/// events.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    list: Vec<(Vec<u8>, u32, Kind)>,
+    /// The place in the list of the last name of each length.
+    guess: [u8; 32],
+}
+
+impl Known {
+    /// The bits of `name`, which `ask` tells when it comes first; and its kind.
+    pub(crate) fn of(&mut self, name: &[u8], ask: impl FnOnce() -> u32) -> (u32, Kind) {
+        let slot = name.len() & 31;
+        if let Some((known, mask, kind)) = self.list.get(usize::from(self.guess[slot]))
+            && known == name
+        {
+            return (*mask, *kind);
+        }
+        let at = self.list.iter().position(|n| n.0 == name).unwrap_or_else(|| {
+            self.list.push((name.to_vec(), ask(), Kind::of(name)));
+            self.list.len() - 1
+        });
+        self.guess[slot] = u8::try_from(at).unwrap_or(0);
+        (self.list[at].1, self.list[at].2)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The events of a trace, whatever its format.
 
 use crate::detect::{Format, detect};
-use crate::event::EventSink;
+use crate::event::{EventSink, Fan};
 use crate::perfetto::PerfettoTrace;
 use crate::tracedat::TraceDat;
 use dormouse_base::loss::{Losses, Severity};
@@ -23,7 +23,8 @@ pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
             let all_times = sink.wants_all_times();
             let wants = |name: &[u8]| sink.wants(name);
             let trace = PerfettoTrace::open_for(bytes, &wants, all_times, losses);
-            trace.events(sink, losses);
+            // Events of system sleep are found whether wanted or not.
+            trace.events(&mut Fan::new(&mut [sink]), losses);
         }
         // Traces without system sleep look like any text.
         Format::Ftrace | Format::KernelLog => crate::ftrace::events(bytes, sink, losses),

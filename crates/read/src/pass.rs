@@ -4,14 +4,15 @@ use crate::capture_file;
 use crate::detect::Format;
 use crate::doctor::Heard;
 use crate::domains::{self, PowerPass};
-use crate::event::EventSink;
-use crate::idle::{IdleReading, Keep};
+use crate::event::{EventSink, Fan};
+use crate::events::events;
+use crate::idle::{IdleReading, Keep, Traces};
 use crate::part::Part;
 use crate::storage::{StoragePass, StorageReading};
 use crate::text::Text;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
-use dormouse_base::loss::Severity;
+use dormouse_base::loss::{Losses, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a caller wants of its inputs: it pays for nothing else.
@@ -112,26 +113,77 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let wanted = self.wanted;
+        let mut sleeps = false;
         if wanted.idle.is_some() {
             // A member of an archive is not all that there is.
             let alone = self.alone && part.source.group.is_empty();
-            if self.out.idle.add(&part, alone) {
-                self.idle_later.insert(self.count);
+            match self.out.idle.add(&part, alone) {
+                Traces::None => {}
+                Traces::Now => sleeps = true,
+                Traces::Later => _ = self.idle_later.insert(self.count),
             }
         }
         self.count += 1;
-        if wanted.storage {
-            self.storage.add(&part);
-        }
+        let requests = wanted.storage && self.storage.add(&part);
         if wanted.power {
             self.power.add(&part);
         }
         if wanted.said {
             self.out.said.push(crate::doctor::read_part(&part));
         }
-        if wanted.sleep {
-            let heard = wanted.heard.then_some(&mut self.out.heard);
-            self.machines.add(&part, lines, heard, None);
+        self.events(&part, sleeps, requests, lines);
+    }
+
+    /// Reads the events of `part`, in one pass for those subjects for which that is
+    /// possible.
+    fn events(
+        &mut self,
+        part: &Part<'_>,
+        sleeps: bool,
+        requests: bool,
+        lines: Option<crate::ftrace::Scanned<'_>>,
+    ) {
+        let tables = if sleeps { self.out.idle.tables_beside(part) } else { None };
+        let mut idle = tables.as_ref().map(|t| (t, self.out.idle.sink(part, t)));
+        let mut storage = if requests { self.storage.sink(part) } else { None };
+        let system = self.wanted.sleep && lines.is_none() && part.format.is_trace();
+        let mut losses = Losses::default();
+        {
+            let mut sinks: Vec<&mut dyn EventSink> = Vec::new();
+            if let Some((_, sink)) = &mut idle {
+                sinks.push(sink);
+            }
+            if let Some(sink) = &mut storage {
+                sinks.push(sink);
+            }
+            let heard = self.wanted.heard.then_some(&mut self.out.heard);
+            match (&mut sinks[..], system) {
+                ([], _) if self.wanted.sleep => _ = self.machines.add(part, lines, heard, None),
+                ([], _) => {}
+                ([one], true) => losses = self.machines.add(part, None, heard, Some(*one)),
+                (several, true) => {
+                    losses = self.machines.add(part, None, heard, Some(&mut Fan::new(several)));
+                }
+                (several, false) => {
+                    match several {
+                        [one] => events(part.source.bytes, *one, &mut losses),
+                        _ => events(part.source.bytes, &mut Fan::new(several), &mut losses),
+                    }
+                    if self.wanted.sleep {
+                        self.machines.add(part, lines, heard, None);
+                    }
+                }
+            }
+        }
+        match idle {
+            Some((tables, sink)) => self.out.idle.take(part, (tables, sink), losses.clone()),
+            None if sleeps => self.out.idle.traces_of(part),
+            None => {}
+        }
+        match storage {
+            Some(sink) => self.storage.take(part, sink, losses),
+            None if requests => self.storage.trace(part),
+            None => {}
         }
     }
 
@@ -176,7 +228,8 @@ impl Machines {
         lines: Option<crate::ftrace::Scanned<'_>>,
         heard: Option<&mut Vec<Heard>>,
         others: Option<&mut dyn EventSink>,
-    ) {
+    ) -> Losses {
+        let mut lost = Losses::default();
         let source = &part.source;
         if let Some(taken) = &part.taken {
             if let (Some(list), Some(file)) = (heard, part.file()) {
@@ -184,7 +237,7 @@ impl Machines {
             }
             let capture = capture_file::capture(source.name, taken, source.damage.clone());
             self.slots.push(Slot::Whole(Box::new(capture)));
-            return;
+            return lost;
         }
         let host = crate::detect::host(source.bytes);
         // Inputs that do not name their host are read together if the caller named
@@ -199,7 +252,7 @@ impl Machines {
             slots.push(Slot::Tracker(Box::default(), known));
             slots.len() - 1
         });
-        let Slot::Tracker(tracker, _) = &mut self.slots[at] else { return };
+        let Slot::Tracker(tracker, _) = &mut self.slots[at] else { return lost };
         tracker.begin_source(source.name);
         if let Some(damage) = source.damage.clone() {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
@@ -211,9 +264,10 @@ impl Machines {
                 let name = source.name.to_string();
                 list.push(Heard { name, case, is_log: true, ..Heard::default() });
             }
-            _ => parse_one(part.format, source.bytes, tracker, others),
+            _ => lost = parse_one(part.format, source.bytes, tracker, others),
         }
         tracker.end_source();
+        lost
     }
 
     pub(crate) fn finish(self) -> Vec<Capture> {
@@ -225,22 +279,23 @@ impl Machines {
     }
 }
 
-/// The one place that knows all formats.
+/// The one place that knows all formats. What was lost of what `others` want.
 fn parse_one(
     format: Format,
     bytes: &[u8],
     tracker: &mut Tracker,
     others: Option<&mut dyn EventSink>,
-) {
+) -> Losses {
     match (format, others) {
+        (Format::Ftrace, Some(o)) => return crate::ftrace::parse_with(bytes, tracker, o),
+        (Format::TraceDat, Some(o)) => return crate::tracedat::parse_with(bytes, tracker, o),
+        (Format::Perfetto, Some(o)) => return crate::perfetto::parse_with(bytes, tracker, o),
         (Format::Ftrace, None) => crate::ftrace::parse(bytes, tracker),
-        (Format::Ftrace, Some(o)) => crate::ftrace::parse_with(bytes, tracker, o),
         (Format::KernelLog, _) => crate::klog::parse(bytes, tracker),
         (Format::TraceDat, None) => crate::tracedat::parse(bytes, tracker),
-        (Format::TraceDat, Some(o)) => crate::tracedat::parse_with(bytes, tracker, o),
         (Format::Perfetto, None) => crate::perfetto::parse(bytes, tracker),
-        (Format::Perfetto, Some(o)) => crate::perfetto::parse_with(bytes, tracker, o),
         // A capture file has a tracker of its own, see above.
         (Format::CaptureFile | Format::Blktrace | Format::DeviceTree | Format::Unknown, _) => {}
     }
+    Losses::default()
 }

@@ -39,6 +39,9 @@ use memchr::memmem;
 use std::collections::{HashMap, HashSet};
 pub use switched::switched;
 
+/// A trace that quotes tables or messages of domains somewhere has at most so many bytes.
+const QUOTED: usize = 4 << 20;
+
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 50;
 
@@ -102,6 +105,10 @@ fn read_part(part: &Part<'_>) -> Text<Case> {
     match (part.format, &part.taken) {
         (Format::DeviceTree, _) => whole::of_tree(name, bytes),
         (_, Some(taken)) => of_capture(name, taken),
+        // So long a text is a trace, and quotes no tables.
+        (Format::Ftrace, None) if bytes.len() > QUOTED => {
+            Text { name: name.into(), ..Text::default() }
+        }
         _ => text::none(name, bytes).unwrap_or_else(|| of_text(name, bytes)),
     }
 }

@@ -9,7 +9,7 @@ mod callback;
 pub(crate) mod line;
 mod uses;
 
-use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_kept};
+use crate::event::{EventSink, Kind, Known, Stamp, TraceEvent, Unused, is_kept};
 use crate::track::Tracker;
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::{Losses, Severity};
@@ -27,12 +27,23 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     assembler.finish(&unread);
 }
 
-/// The same, and hands to `others` what they want.
-pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+/// The same, and hands to `others` what they want; what was lost of that.
+pub(crate) fn parse_with(
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    others: &mut dyn EventSink,
+) -> Losses {
     let mut assembler = Assembler::begin(bytes, tracker, Some(others));
     let unread = scan(bytes, &mut assembler);
+    let damaged = assembler.lost_of_others;
     assembler.finish(&unread);
+    let mut losses = Losses::default();
+    losses.add("damaged_line", damaged, Severity::Warning, DAMAGED, None);
+    losses
 }
+
+const DAMAGED: &str =
+    "lines of known events that cannot be understood: compare them with the original";
 
 /// Hands the events of a text trace to `sink` as the lines come. Lines that
 /// cannot be understood are losses; lines that are no events are none.
@@ -41,8 +52,7 @@ pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
     let unread = scan(bytes, &mut plain);
     let Plain { sink, damaged, .. } = plain;
     unread.unused.tell(sink);
-    let advice = "lines of known events that cannot be understood: compare them with the original";
-    losses.add("damaged_line", damaged + unread.columns, Severity::Warning, advice, None);
+    losses.add("damaged_line", damaged + unread.columns, Severity::Warning, DAMAGED, None);
 }
 
 /// The lines of a text trace that matter, in order: what can be found without
@@ -87,6 +97,10 @@ trait Take<'a> {
     /// A line that is no event. Whether it was of use.
     fn text(&mut self, _line: &'a [u8], _at: u64) -> bool {
         false
+    }
+    /// A line that is an event but for its columns. Whether it was of use.
+    fn broken(&mut self, line: &'a [u8], at: u64) -> bool {
+        self.text(line, at)
     }
 }
 
@@ -222,7 +236,7 @@ fn take<'a>(
     let Some(event) = event else { return out.damaged(cut, at) };
     match raw.line(task) {
         Some(line) => out.event(&line, at, event),
-        None if out.text(whole, at) => {}
+        None if out.broken(whole, at) => {}
         None => {
             unread.add(at);
             unread.columns += 1;
@@ -240,6 +254,10 @@ struct Assembler<'t> {
     backwards: u64,
     /// The CPU that came out of the last sleep, as long as it alone has spoken.
     alone: Option<u32>,
+    /// Who wants what: the tracker, and the others.
+    known: Known,
+    /// Lines that the others could not use and should have.
+    lost_of_others: u64,
 }
 
 impl Assembler<'_> {
@@ -250,7 +268,16 @@ impl Assembler<'_> {
     ) -> Assembler<'t> {
         tracker.set_split_by_blank();
         crate::pmgraph::header(bytes, tracker);
-        Assembler { tracker, others, last: Ns(i64::MIN), ticks: 0, backwards: 0, alone: None }
+        Assembler {
+            tracker,
+            others,
+            last: Ns(i64::MIN),
+            ticks: 0,
+            backwards: 0,
+            alone: None,
+            known: Known::default(),
+            lost_of_others: 0,
+        }
     }
 
     fn finish(self, unread: &Unread) {
@@ -320,7 +347,18 @@ impl<'a> Take<'a> for Assembler<'_> {
         self.last = self.last.max(time);
         let stamp = Stamp { time, pid: line.pid, comm: line.comm, cpu: line.cpu, at };
         let Some(others) = &mut self.others else { return self.tracker.event(stamp, event) };
-        Fan(&mut [&mut *self.tracker, &mut **others]).event(stamp, event);
+        let name = event.name();
+        let power = !matches!(event, TraceEvent::Other { .. });
+        let mask = || u32::from(power || is_kept(name)) | u32::from(others.wants(name)) << 1;
+        let (mask, kind) = self.known.of(name, mask);
+        match mask & 1 {
+            1 => self.tracker.event(stamp, event),
+            _ => self.tracker.unused(kind, 1),
+        }
+        match mask & 2 {
+            2 => others.event(stamp, event),
+            _ => others.unused(kind, 1),
+        }
     }
 
     fn lost(&mut self, cpu: u32, count: Option<u64>, at: u64) {
@@ -336,7 +374,23 @@ impl<'a> Take<'a> for Assembler<'_> {
         crate::pmgraph::footer(rest, at, self.tracker);
     }
 
+    fn broken(&mut self, line: &'a [u8], at: u64) -> bool {
+        if let Some(others) = &mut self.others {
+            self.lost_of_others += u64::from(!others.text(line, at));
+        }
+        false
+    }
+
+    fn text(&mut self, line: &'a [u8], at: u64) -> bool {
+        // What others make of prose is no event of system sleep.
+        if let Some(others) = &mut self.others {
+            others.text(line, at);
+        }
+        false
+    }
+
     fn damaged(&mut self, cut: bool, at: u64) {
+        self.lost_of_others += 1;
         let (kind, advice) = if cut {
             ("cut_line", "the input ends in the middle of a line: copy the file again")
         } else {

@@ -62,14 +62,28 @@ pub struct IdleReading {
     trees: BTreeMap<String, String>,
 }
 
+/// What is to be done with the traces of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Traces {
+    /// It has none.
+    None,
+    /// They are read now: every table is known.
+    Now,
+    /// They wait for the tables of other inputs.
+    Later,
+}
+
 /// Table and disabled states by CPU.
-type Tables = BTreeMap<u32, (Table, StateSet)>;
+pub(crate) type Tables = BTreeMap<u32, (Table, StateSet)>;
 
 /// Reads bytes that are in memory and shown as `name`: one snapshot text or one
 /// trace, unpacked.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     let mut out = IdleReading::default();
-    out.add(&Part::of(Source { name, group: "", bytes, damage: None }), true);
+    let part = Part::of(Source { name, group: "", bytes, damage: None });
+    if out.add(&part, true) == Traces::Now {
+        out.traces_of(&part);
+    }
     out
 }
 
@@ -145,9 +159,8 @@ impl IdleReading {
         IdleReading { keep, ..IdleReading::default() }
     }
 
-    /// Reads what `part` says of states, and its traces if it is `alone` or says the states
-    /// of its machine itself. Whether its traces wait for what others say.
-    pub(crate) fn add(&mut self, part: &Part<'_>, alone: bool) -> bool {
+    /// Reads what `part` says of states; what is to be done with its traces.
+    pub(crate) fn add(&mut self, part: &Part<'_>, alone: bool) -> Traces {
         let source = &part.source;
         if let Some(damage) = &source.damage {
             self.losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
@@ -159,12 +172,12 @@ impl IdleReading {
             }
             Some(Err(e)) => {
                 self.losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
-                return false;
+                return Traces::None;
             }
-            None if !source.group.is_empty() && self.in_tree(source) => return false,
+            None if !source.group.is_empty() && self.in_tree(source) => return Traces::None,
             None if !is_trace(part) => {
                 self.snapshot(source.name, source.bytes);
-                return false;
+                return Traces::None;
             }
             None => {
                 // A mail may hold a trace and the states of its CPUs.
@@ -173,10 +186,48 @@ impl IdleReading {
                 }
             }
         }
-        if alone {
-            self.traces_of(part);
+        match alone {
+            true => Traces::Now,
+            false => Traces::Later,
         }
-        !alone
+    }
+
+    /// The tables by which the trace of `part` is judged, if it can be read beside other
+    /// subjects, in one pass; else [`IdleReading::traces_of`] reads it.
+    pub(crate) fn tables_beside(&self, part: &Part<'_>) -> Option<Tables> {
+        if part.taken.is_some() || !part.format.is_binary() && !trace::is_plain(part.source.bytes) {
+            return None;
+        }
+        let all = each(&self.snapshots);
+        if all.is_empty() { Some(Tables::new()) } else { together(&all.iter().collect::<Vec<_>>()) }
+    }
+
+    /// Counts the sleeps of `part`, with the tables of [`IdleReading::tables_beside`].
+    pub(crate) fn sink<'a>(&self, part: &'a Part<'_>, tables: &'a Tables) -> trace::Sink<'a> {
+        trace::Sink::of(part.source.name, part.source.bytes, tables, self.keep)
+    }
+
+    /// Takes what [`IdleReading::sink`] counted.
+    pub(crate) fn take(
+        &mut self,
+        part: &Part<'_>,
+        (tables, sink): (&Tables, trace::Sink<'_>),
+        mut losses: Losses,
+    ) {
+        let traces = sink.end(&mut losses);
+        match fits(tables, &traces) {
+            true => self.counted(traces, losses),
+            false => self.traces_of(part),
+        }
+    }
+
+    fn counted(&mut self, traces: Vec<Sleeps>, losses: Losses) {
+        self.losses.merge(losses);
+        if traces.iter().all(|t| t.tally.sleeps() == 0) {
+            let advice = "a trace without idle events: record it with the event power:cpu_idle";
+            self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
+        }
+        self.traces.extend(traces);
     }
 
     /// Reads the traces of `part`, with the tables that are known by now.
@@ -298,12 +349,7 @@ impl IdleReading {
             );
             losses.add("tables_of_other_machines", 1, Severity::Warning, advice, None);
         }
-        self.losses.merge(losses);
-        if traces.iter().all(|t| t.tally.sleeps() == 0) {
-            let advice = "a trace without idle events: record it with the event power:cpu_idle";
-            self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
-        }
-        self.traces.extend(traces);
+        self.counted(traces, losses);
     }
 
     /// What sysfs said in a recording of dormouse.

@@ -26,18 +26,7 @@ pub(super) fn read(
     keep: Keep,
     losses: &mut Losses,
 ) -> Vec<Sleeps> {
-    let mut sink = Sink {
-        name,
-        tables,
-        keep: keep == Keep::Episodes,
-        part: Part::new(name, tables),
-        done: Vec::new(),
-        damaged: 0,
-        lost: 0,
-        repeated: 0,
-        apart: None,
-        machine: machine_cpus(bytes),
-    };
+    let mut sink = Sink::of(name, bytes, tables, keep);
     let unescaped = inside_json(bytes);
     let bytes = unescaped.as_deref().unwrap_or(bytes);
     if babeltrace::is_babeltrace(bytes) {
@@ -50,14 +39,13 @@ pub(super) fn read(
             sink.next();
         }
     }
-    let advice = "lines of idle events that cannot be understood: compare them with the original";
-    losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
-    let advice =
-        "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
-    losses.add("lost_events", sink.lost, Severity::Error, advice, None);
-    let advice = "lines of idle events that stand in the text twice: each counts once";
-    losses.add("repeated_line", sink.repeated, Severity::Info, advice, None);
-    sink.finish()
+    sink.end(losses)
+}
+
+/// Whether a text is one trace, and its lines are the text's: then its events may be read
+/// beside those of other subjects.
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    inside_json(bytes).is_none() && !babeltrace::is_babeltrace(bytes) && parts(bytes).len() == 1
 }
 
 /// How many CPUs the machine has: `#P:8` in the head of a trace
@@ -158,7 +146,7 @@ impl Part {
     }
 }
 
-struct Sink<'a> {
+pub(crate) struct Sink<'a> {
     name: &'a str,
     tables: &'a Tables,
     keep: bool,
@@ -187,6 +175,37 @@ enum Apart {
 /// writes words into its trace, ns: timers of the kernel itself come every few
 /// seconds (`vmstat_update`, mm/vmstat.c; `wb_workfn`, fs/fs-writeback.c).
 const PAUSE: i64 = 10_000_000_000;
+
+impl<'a> Sink<'a> {
+    pub(super) fn of(name: &'a str, bytes: &[u8], tables: &'a Tables, keep: Keep) -> Sink<'a> {
+        Sink {
+            name,
+            tables,
+            keep: keep == Keep::Episodes,
+            part: Part::new(name, tables),
+            done: Vec::new(),
+            damaged: 0,
+            lost: 0,
+            repeated: 0,
+            apart: None,
+            machine: machine_cpus(bytes),
+        }
+    }
+
+    /// Every trace, when all events came.
+    pub(super) fn end(mut self, losses: &mut Losses) -> Vec<Sleeps> {
+        self.damaged += std::mem::take(&mut self.part.decisions.damaged);
+        let advice =
+            "lines of idle events that cannot be understood: compare them with the original";
+        losses.add("damaged_line", self.damaged, Severity::Warning, advice, None);
+        let advice =
+            "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
+        losses.add("lost_events", self.lost, Severity::Error, advice, None);
+        let advice = "lines of idle events that stand in the text twice: each counts once";
+        losses.add("repeated_line", self.repeated, Severity::Info, advice, None);
+        self.finish()
+    }
+}
 
 impl Sink<'_> {
     /// Anything on a CPU while `pid` is its current task: if that is not the

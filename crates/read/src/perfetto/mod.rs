@@ -100,12 +100,16 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     whole(bytes, tracker, None);
 }
 
-/// The same, and hands to `others` what they want.
-pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
-    whole(bytes, tracker, Some(others));
+/// The same, and hands to `others` what they want; what was lost.
+pub(crate) fn parse_with(
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    others: &mut dyn EventSink,
+) -> Losses {
+    whole(bytes, tracker, Some(others))
 }
 
-fn whole(bytes: &[u8], tracker: &mut Tracker, others: Option<&mut dyn EventSink>) {
+fn whole(bytes: &[u8], tracker: &mut Tracker, others: Option<&mut dyn EventSink>) -> Losses {
     let mut losses = Losses::default();
     let wants = |name: &[u8]| is_kept(name) || others.as_ref().is_some_and(|o| o.wants(name));
     let all_times = others.as_ref().is_some_and(|o| o.wants_all_times());
@@ -114,8 +118,9 @@ fn whole(bytes: &[u8], tracker: &mut Tracker, others: Option<&mut dyn EventSink>
         tracker.set_kernel(trace.release());
     }
     match others {
-        Some(others) => trace.events(&mut Fan(&mut [tracker, others]), &mut losses),
+        Some(others) => trace.events(&mut Fan::new(&mut [tracker, others]), &mut losses),
         None => trace.events(tracker, &mut losses),
     }
-    tracker.losses().merge(losses);
+    tracker.losses().merge(losses.clone());
+    losses
 }

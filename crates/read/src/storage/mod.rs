@@ -45,6 +45,7 @@ use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
+pub(crate) use parts::Parts;
 use std::collections::BTreeMap;
 
 /// A text that quotes settings or tables somewhere has at most so many bytes; a longer
@@ -85,11 +86,15 @@ pub(crate) struct StoragePass {
     out: StorageReading,
     /// blktrace writes a file a CPU: a request may end on another than it began.
     series: BTreeMap<String, blktrace::Records>,
+    /// What was found before the input that is being read, and whether it has settings.
+    before: [usize; 4],
+    settings: bool,
 }
 
 impl StoragePass {
-    /// Reads `part`.
-    pub(crate) fn add(&mut self, part: &Part<'_>) {
+    /// Reads `part`, but for a trace in it: whether it may be one, to be read with
+    /// [`StoragePass::trace`] or beside other subjects.
+    pub(crate) fn add(&mut self, part: &Part<'_>) -> bool {
         let (name, bytes) = (part.source.name, part.source.bytes);
         let losses = &mut self.out.losses;
         if let Some(damage) = &part.source.damage {
@@ -104,7 +109,46 @@ impl StoragePass {
             (_, Some(Err(e))) => {
                 losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
             }
-            (format, None) => self.out.add(name, bytes, format),
+            (format, None) => {
+                self.before = self.out.count();
+                let (trace, settings) = self.out.tables(name, bytes, format);
+                self.settings = settings;
+                return match trace {
+                    true => true,
+                    false => {
+                        self.read(part);
+                        false
+                    }
+                };
+            }
+        }
+        false
+    }
+
+    /// Reads the trace of `part` by itself.
+    pub(crate) fn trace(&mut self, part: &Part<'_>) {
+        self.out.trace(part.source.name, part.source.bytes);
+        self.read(part);
+    }
+
+    /// Takes requests of `part`, if they can be read beside other subjects.
+    pub(crate) fn sink<'a>(&self, part: &'a Part<'_>) -> Option<Parts<'a>> {
+        let bytes = part.source.bytes;
+        let plain = part.format.is_binary() || !crate::babeltrace::begins_as_babeltrace(bytes);
+        plain.then(|| Parts::of(part.source.name, bytes))
+    }
+
+    /// Takes what [`StoragePass::sink`] joined.
+    pub(crate) fn take(&mut self, part: &Part<'_>, sink: Parts<'_>, mut losses: Losses) {
+        let traces = sink.finish(&mut losses);
+        self.out.traced(traces, losses);
+        self.read(part);
+    }
+
+    /// Says so if nothing was found in `part`.
+    fn read(&mut self, part: &Part<'_>) {
+        if self.out.count() == self.before && !self.settings {
+            self.out.nothing_in(part.source.name, part.source.bytes);
         }
     }
 
@@ -119,14 +163,21 @@ impl StoragePass {
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> StorageReading {
     let mut pass = StoragePass::default();
-    pass.add(&Part::of(Source { name, group: "", bytes, damage: None }));
+    let part = Part::of(Source { name, group: "", bytes, damage: None });
+    if pass.add(&part) {
+        pass.trace(&part);
+    }
     pass.finish()
 }
 
 impl StorageReading {
-    fn add(&mut self, name: &str, bytes: &[u8], format: Format) {
-        let before =
-            (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
+    /// How much was found.
+    fn count(&self) -> [usize; 4] {
+        [self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len()]
+    }
+
+    /// Reads what is no trace. Whether a trace may be there too, and whether settings were.
+    fn tables(&mut self, name: &str, bytes: &[u8], format: Format) -> (bool, bool) {
         let dump = bytes.starts_with(b"/sys/");
         let small = bytes.len() <= QUOTED;
         let quotes = small && memchr::memmem::find(bytes, b"/sys/").is_some();
@@ -136,7 +187,7 @@ impl StorageReading {
         } else if fio::is_log(name, bytes) {
             fio::read_log(name, bytes, &mut self.jobs, &mut self.losses);
         } else if matches!(format, Format::TraceDat | Format::Perfetto) {
-            self.trace(name, bytes);
+            return (true, settings);
         } else {
             // A mail may quote a trace and a table; what is longer is one or the other.
             if small || dump {
@@ -150,31 +201,31 @@ impl StorageReading {
             if blkparse {
                 self.traces.extend(blkparse::read(name, bytes, &mut self.losses));
             }
-            if !blkparse || small {
-                self.trace(name, bytes);
-            }
+            return (!blkparse || small, settings);
         }
-        let after = (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
-        if before == after && !settings {
-            let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
-            let advice = if has("r_await") || has("avgqu-sz") {
-                format!(
-                    "{name} is of iostat, which prints averages alone: no wait can be seen in them. \
+        (false, settings)
+    }
+
+    /// What else an input is in which nothing was found.
+    fn nothing_in(&mut self, name: &str, bytes: &[u8]) {
+        let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+        let advice = if has("r_await") || has("avgqu-sz") {
+            format!(
+                "{name} is of iostat, which prints averages alone: no wait can be seen in them. \
                      A trace with the events block shows each request"
-                )
-            } else if name.ends_with(":metadata") || name.ends_with("/metadata") {
-                format!(
-                    "{name} is of a trace of LTTng in CTF, which is not read: give the text that \
+            )
+        } else if name.ends_with(":metadata") || name.ends_with("/metadata") {
+            format!(
+                "{name} is of a trace of LTTng in CTF, which is not read: give the text that \
                      babeltrace2 makes of it"
-                )
-            } else {
-                format!(
-                    "{name} holds nothing about storage that is known here; known are traces with the \
+            )
+        } else {
+            format!(
+                "{name} holds nothing about storage that is known here; known are traces with the \
                  events block, rpm, ufs or devfreq, blktrace, fio's JSON, nvme id-ctrl and devfreq's trans_stat"
-                )
-            };
-            self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
-        }
+            )
+        };
+        self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
     }
 
     /// The traces of a recording made by `dormouse record --with storage`, and what sysfs
@@ -199,6 +250,10 @@ impl StorageReading {
     fn trace(&mut self, name: &str, bytes: &[u8]) {
         let mut losses = Losses::default();
         let traces = parts::read(name, bytes, &mut losses);
+        self.traced(traces, losses);
+    }
+
+    fn traced(&mut self, traces: Vec<Trace>, losses: Losses) {
         if !traces.is_empty() {
             self.traces.extend(traces);
             self.losses.merge(losses);

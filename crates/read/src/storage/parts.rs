@@ -48,7 +48,7 @@ struct Held {
 }
 
 /// Takes the events of an input, and makes a trace of each part.
-pub(super) struct Parts<'n> {
+pub(crate) struct Parts<'n> {
     name: &'n str,
     sink: Sink,
     done: Vec<Trace>,
@@ -66,7 +66,7 @@ pub(super) struct Parts<'n> {
 }
 
 impl<'n> Parts<'n> {
-    pub(super) fn of(name: &'n str, bytes: &[u8]) -> Parts<'n> {
+    pub(crate) fn of(name: &'n str, bytes: &[u8]) -> Parts<'n> {
         Parts {
             name,
             sink: Sink::default(),
@@ -83,7 +83,7 @@ impl<'n> Parts<'n> {
     }
 
     /// The traces that say something, and what was lost of all.
-    pub(super) fn finish(mut self, losses: &mut Losses) -> Vec<Trace> {
+    pub(crate) fn finish(mut self, losses: &mut Losses) -> Vec<Trace> {
         self.release();
         self.cut();
         let advice =

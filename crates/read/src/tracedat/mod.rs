@@ -58,12 +58,16 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     whole(bytes, tracker, None);
 }
 
-/// The same, and hands to `others` what they want.
-pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
-    whole(bytes, tracker, Some(others));
+/// The same, and hands to `others` what they want; what was lost.
+pub(crate) fn parse_with(
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    others: &mut dyn EventSink,
+) -> Losses {
+    whole(bytes, tracker, Some(others))
 }
 
-fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventSink>) {
+fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventSink>) -> Losses {
     let mut losses = Losses::default();
     let wants =
         |name: &[u8]| of_system_sleep(name) || others.as_ref().is_some_and(|o| o.wants(name));
@@ -75,11 +79,11 @@ fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventS
                 tracker.set_kernel(release.as_bytes());
             }
             match &mut others {
-                Some(o) => file.events(&mut Fan(&mut [tracker, &mut **o]), &mut losses),
+                Some(o) => file.events(&mut Fan::new(&mut [tracker, &mut **o]), &mut losses),
                 None => file.events(tracker, &mut losses),
             }
             match (info.text, others) {
-                (Some(text), Some(o)) => crate::ftrace::parse_with(&text, tracker, o),
+                (Some(text), Some(o)) => _ = crate::ftrace::parse_with(&text, tracker, o),
                 (Some(text), None) => crate::ftrace::parse(&text, tracker),
                 (None, _) => {}
             }
@@ -88,7 +92,8 @@ fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventS
             losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None);
         }
     }
-    tracker.losses().merge(losses);
+    tracker.losses().merge(losses.clone());
+    losses
 }
 
 /// A file whose tables were read.
