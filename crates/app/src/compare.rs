@@ -5,8 +5,10 @@ use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_machine::recording::Recording;
 use dormouse_read::{Given, Options, read_bytes};
+use dormouse_sleep::analyse::answer::is_comparable;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::contrast::Verdict;
+use dormouse_sleep::compare::excerpt::{Excerpts, excerpts};
 use dormouse_sleep::compare::figure::Figure;
 use dormouse_sleep::compare::order::{self, Moved};
 use dormouse_sleep::compare::{Comparison, Refusal, Subject, compare};
@@ -75,6 +77,13 @@ impl Side {
 pub fn sides(sides: &[Side], across_modes: bool) -> Result<Comparison<'_>> {
     let subjects: Vec<Subject<'_>> = sides.iter().map(Side::subject).collect();
     compare(&subjects, across_modes).map_err(refused)
+}
+
+/// Two sides that show no whole cycle: the callbacks and phases that both show. `None` if
+/// either shows a whole one, or nothing stands in both.
+pub fn parts<'a>(a: &'a Side, b: &'a Side) -> Option<Excerpts<'a>> {
+    let whole = |s: &Side| s.captures().flat_map(|c| &c.cycles).any(is_comparable);
+    if whole(a) && whole(b) { None } else { excerpts(&a.subject(), &b.subject()) }
 }
 
 /// Callbacks of two sides that start in another order; those that pass most first.

@@ -4,8 +4,11 @@ use crate::doctor;
 use crate::nothing::nothing_in;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
 use dormouse_doctor::finding::Finding;
+use dormouse_doctor::waits::Wait;
 use dormouse_read::Given;
+use dormouse_read::doctor::Heard;
 use dormouse_sleep::analyse::Explainer;
 use dormouse_words::Explained;
 use rayon::prelude::*;
@@ -62,7 +65,11 @@ fn explained(given: &Given) -> Result<Vec<Explained>> {
     let read = given.heard()?;
     let findings = doctor::findings(&read.captures, &read.heard);
     let all = read.captures.iter().zip(findings);
-    Ok(all.map(|(capture, findings)| on_every_cpu(capture.clone(), findings)).collect())
+    let explained = |(capture, findings): (&Arc<Capture>, Vec<Finding>)| {
+        let waits = waits(capture, &read.heard);
+        Explained { waits, ..on_every_cpu(capture.clone(), findings) }
+    };
+    Ok(all.map(explained).collect())
 }
 
 /// `capture` with its views: a few parts for each CPU, because cycles are not
@@ -72,7 +79,28 @@ fn on_every_cpu(capture: Arc<Capture>, findings: Vec<Finding>) -> Explained {
     let part = capture.cycles.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let parts = capture.cycles.par_chunks(part);
     let views = parts.flat_map_iter(|cycles| explainer.explain(cycles)).collect();
-    Explained { views, findings, capture }
+    Explained { views, findings, waits: Vec::new(), capture }
+}
+
+/// What the logs say of devices that were waited for, by cycle.
+fn waits(capture: &Capture, told: &[Heard]) -> Vec<Vec<Wait>> {
+    let mut out = vec![Vec::new(); capture.cycles.len()];
+    for heard in told {
+        let of_log = |c: &Cycle| {
+            c.callbacks.is_empty()
+                && c.lines.first > 0
+                && capture.names.get(c.source) == heard.name.as_str()
+        };
+        let cycles = capture.cycles.iter().enumerate().filter(|(_, c)| of_log(c));
+        let (places, ranges): (Vec<usize>, Vec<(u64, u64)>) =
+            cycles.map(|(i, c)| (i, (c.lines.first, c.lines.last))).unzip();
+        for (place, list) in
+            places.into_iter().zip(dormouse_doctor::waits::waits(&heard.case, &ranges))
+        {
+            out[place] = list;
+        }
+    }
+    out
 }
 
 /// The last part of a path: enough to recognise it, and safe to pass on.

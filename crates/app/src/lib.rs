@@ -55,6 +55,8 @@ pub mod storage;
 #[cfg(feature = "host")]
 pub mod subject;
 #[cfg(feature = "host")]
+pub mod tables;
+#[cfg(feature = "host")]
 pub mod tune;
 #[cfg(feature = "host")]
 pub mod verify;

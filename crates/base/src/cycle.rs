@@ -3,6 +3,7 @@
 
 use crate::device::DeviceId;
 use crate::image::ImageStep;
+use crate::inside::Inside;
 use crate::lost::Lost;
 use crate::names::Sym;
 use crate::phase::{Direction, Phase, PmEvent};
@@ -381,6 +382,9 @@ pub struct Cycle {
     /// Power domains that were switched, in order of `start`; only recordings that
     /// asked for it have any.
     pub switches: Vec<Switch>,
+    /// What probed functions took inside callbacks, by device and phase in the order in which
+    /// they first ran.
+    pub inside: Vec<Inside>,
     /// Threads that the callbacks refer to.
     pub threads: Vec<Thread>,
     /// Other events kept from the source, in order of time.

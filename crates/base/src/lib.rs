@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod beside;
 pub mod capture;
 pub mod complete;
 pub mod cycle;
@@ -15,6 +16,7 @@ pub mod failure;
 pub mod finding;
 pub mod guest;
 pub mod image;
+pub mod inside;
 pub mod loss;
 pub mod lost;
 pub mod names;

@@ -4,6 +4,7 @@
 mod agreement;
 mod apart;
 mod bad_input;
+mod beside;
 mod board;
 mod boot;
 mod budgets;
@@ -33,6 +34,7 @@ mod screens;
 mod show;
 mod show_real;
 mod sums;
+mod waits;
 mod words;
 
 /// Shared with the tests of the writer.

@@ -314,3 +314,19 @@ fn a_switched_domain_is_in_show_and_its_json_and_has_a_price() {
     assert_eq!(code, 0, "{error}");
     assert!(out.contains("gpu: 8.01 ms to switch on (1 recorded sleep)"), "{out}");
 }
+
+/// The laboratory calls devices d00012; what is said of a recording names those of the board.
+#[test]
+fn a_recording_of_a_board_is_told_in_the_board_s_names() {
+    for words in [&["show", "--only", "domains"][..], &["show", "--json"]] {
+        let args = words.iter().copied().chain(["captures/am335x-6.12.tar.gz"]);
+        let out = crate::ran::output(args);
+        let text = String::from_utf8(out.stdout).expect("text");
+        let numbered = |w: &&str| {
+            w.len() == 6 && w.starts_with('d') && w[1..].bytes().all(|b| b.is_ascii_digit())
+        };
+        let of_guest = text.split(|c: char| !c.is_ascii_alphanumeric()).find(numbered);
+        assert_eq!(of_guest, None, "{words:?}");
+        assert!(text.contains("47401400.usb") || words.contains(&"--json"), "{text}");
+    }
+}

@@ -212,3 +212,38 @@ fn standard_input_and_memory_agree() {
     let count: usize = reading.captures.iter().map(|c| c.cycles.len()).sum();
     assert_eq!(count, json(&file)["cycles"].as_array().unwrap().len());
 }
+
+/// The sentence of docs/published-tables.md about the graphics driver, against all runs.
+#[test]
+fn the_graphics_driver_waits_as_the_published_tables_say() {
+    let Some(logs) = logs() else { return };
+    let runs = logs.join("pm-graph/multitest-5.3");
+    let (mut took, mut long) = (Vec::new(), Vec::new());
+    for run in std::fs::read_dir(runs).unwrap() {
+        let (code, out) = show(&["--only", "sleep", "--json"], &run.unwrap().path());
+        assert_eq!(code, Some(0));
+        let doc = expanded(serde_json::from_str(&out).unwrap());
+        let all = doc["cycles"][0]["inside"].as_array().unwrap();
+        let graphics = "0000:00:02.0";
+        let of = |i: &&Value| i["phase"] == "suspend" && device(&doc, &i["device"]) == graphics;
+        let inside = all.iter().find(of).expect("probes inside the driver's callback");
+        took.push(ns(&inside["time_ns"]));
+        long.push(ns(&inside["long_ns"]));
+        for i in all {
+            let own: i64 =
+                i["functions"].as_array().unwrap().iter().map(|f| ns(&f["own_ns"])).sum();
+            assert!(own + ns(&i["outside_ns"]) >= ns(&i["time_ns"]), "{i}");
+        }
+    }
+    assert_eq!(took.len(), 40);
+    let middle = |list: &mut Vec<i64>| {
+        list.sort_unstable();
+        i64::midpoint(list[19], list[20]) / 1_000_000
+    };
+    let (took, long) = (middle(&mut took), middle(&mut long));
+    let grouped = |n: i64| format!("{},{:03}", n / 1_000, n % 1_000);
+    let said = format!("{} of {} ms", grouped(long), grouped(took));
+    let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/published-tables.md");
+    let doc = std::fs::read_to_string(doc).unwrap();
+    assert!(doc.contains(&said), "{said}");
+}

@@ -9,6 +9,7 @@
 //! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | where in a sleep a message stands | `stage` |
 //! | crashes, warnings, stuck tasks and CPUs | `trouble` |
+//! | devices that a log without callbacks says were waited for | `waits` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what a text shows of nights besides messages: counters, tables, batteries, rounds | `night` |
 //! | what the files of a running machine say | `now` |
@@ -55,6 +56,7 @@ pub mod switch;
 pub mod timer;
 pub mod trouble;
 pub mod value;
+pub mod waits;
 
 pub use rules::ready::NO_STATE;
 
@@ -63,9 +65,9 @@ pub use report::{Report, Sleep};
 
 use attempt::Attempt;
 use logs::further_logs;
-use message::Trust;
+use message::{Message, Trust};
 use report::sorted;
-use said::{printed, unjudged};
+use said::{Unjudged, printed, unjudged};
 
 /// Judges a text.
 pub fn judge(case: &Case) -> Report {
@@ -97,15 +99,16 @@ pub fn judge(case: &Case) -> Report {
     let mut sleeps: Vec<Sleep> = whole.chain(parts).collect();
     sleeps.sort_by_key(|s| s.line);
     let cited = |line| findings.iter().flat_map(|f| &f.evidence).any(|e| e.line == line);
-    let errors = case
+    let errors: Vec<(&Message, Unjudged)> = case
         .attempts
         .iter()
         .flat_map(|a| case.of(a))
         .filter(|m| !cited(m.line))
-        .filter_map(unjudged)
+        .filter_map(|m| Some((m, unjudged(m)?)))
         .collect();
+    findings.extend(said::not_judged(&errors));
+    sorted(&mut findings);
     Report {
-        errors,
         printed: printed(case),
         findings,
         unchecked: rules::unchecked(case),

@@ -1,7 +1,7 @@
 //! What the doctor says of a text or a recording.
 
 use crate::finding::{Finding, Level, Unchecked};
-use crate::said::{Printed, Unjudged};
+use crate::said::Printed;
 
 /// What the doctor says of a text.
 #[derive(Clone, Debug, Default)]
@@ -17,9 +17,6 @@ pub struct Report {
     /// Where a further log begins in the text, by its lines: of a later boot, or of
     /// another machine.
     pub logs: Vec<u64>,
-    /// Messages of attempts that tell of an error or a timeout and are evidence of no
-    /// finding: what a driver complains of and no rule knows.
-    pub errors: Vec<Unjudged>,
     /// Which kernels print what the text shows, where it names none.
     pub printed: Option<Printed>,
     /// It is a recording, a trace or a capture, not a text.

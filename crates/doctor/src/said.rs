@@ -2,8 +2,12 @@
 //! print them.
 
 use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::formats::{Formats, Meaning, all};
 use crate::message::{Message, Trust};
+use crate::rules::abort::owner;
+use dormouse_base::say;
 
 /// A message of an attempt that tells of an error, and that no rule judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,30 @@ pub(crate) fn unjudged(m: &Message) -> Option<Unjudged> {
         subject: known.format.subject,
         device: known.device.map_or(String::new(), |d| d.1.to_string()),
     })
+}
+
+/// The finding that there are errors that no rule knows: it judges none of them, so that they
+/// are not passed over in silence.
+pub(crate) fn not_judged(errors: &[(&Message, Unjudged)]) -> Option<Finding> {
+    let (first, known) = errors.first()?;
+    let device = match known.device.as_str() {
+        "" => owner(&first.text),
+        name => Device { name: name.into(), ..owner(&first.text) },
+    };
+    let who = !device.name.is_empty() && first.text.contains(&format!("{}: ", device.name));
+    let of = if who { format!(" of {}", say::device(&device)) } else { String::new() };
+    let text = first.text.trim();
+    let sentence = match errors.len() {
+        1 => format!("A line tells of an error{of} that no rule knows: \"{text}\"."),
+        n => format!("{n} lines tell of errors that no rule knows, the first{of}: \"{text}\"."),
+    };
+    let f = Finding::new(("not-judged", Area::Phase, Level::Note), Confidence::Certain)
+        .says(sentence)
+        .look("Whether it has to do with the sleep is not judged: read the lines around it.")
+        .times(errors.len())
+        .of_devices(who.then_some(device))
+        .shown_by(lines(errors.iter().map(|e| e.0)));
+    Some(f)
 }
 
 /// Whether a message tells of an error, by its words.

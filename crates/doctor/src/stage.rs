@@ -158,6 +158,18 @@ impl<'a> Stages<'a> {
         })
     }
 
+    /// The stage in which all the time between two messages lies, as far as lines of the core
+    /// prove it: on the way up one stands at or before the first, on the way down one at or
+    /// behind the last, because a sleep may lie between any two others.
+    pub(crate) fn between(&self, from: usize, to: usize) -> Option<Stage> {
+        let stage = self.of_lines(from + 1)?;
+        if stage.direction == Direction::Resume {
+            return Some(stage);
+        }
+        let next = self.marks.get(self.marks.partition_point(|m| m.0 < to))?;
+        next.1.filter(|s| s.direction == Direction::Suspend).map(|_| stage)
+    }
+
     fn of_lines(&self, at: usize) -> Option<Stage> {
         let before = &self.marks[..self.marks.partition_point(|m| m.0 < at)];
         let mut near = None;

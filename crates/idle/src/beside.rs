@@ -97,7 +97,8 @@ impl Measurement {
         shares.extend(run.work().map(|w| ("work".into(), w)));
         let hardware = run.columns.iter().filter(|c| c.starts_with("CPU%c")).map(String::as_str);
         let kernel = run.states();
-        for c in kernel.iter().copied().chain(hardware).chain(run.package_states()) {
+        let package = run.package_states().into_iter().chain(run.platform_states());
+        for c in kernel.iter().copied().chain(hardware).chain(package) {
             let name = if kernel.contains(&c) { c.trim_end_matches('%') } else { c };
             shares.extend(run.mean(c).map(|m| (name.into(), m)));
         }

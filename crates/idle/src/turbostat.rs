@@ -66,6 +66,13 @@ impl Run {
         self.columns.iter().filter(package).map(String::as_str).collect()
     }
 
+    /// Columns with the share of time in which all CPUs, or all of the system, were idle by the
+    /// firmware's table LPIT (turbostat.c, 4.19 on).
+    pub fn platform_states(&self) -> Vec<&str> {
+        let platform = |c: &&String| matches!(c.as_str(), "CPU%LPI" | "SYS%LPI");
+        self.columns.iter().filter(platform).map(String::as_str).collect()
+    }
+
     /// Whether lines of all CPUs are here: none was lost or left out, and their mean is
     /// what the line of the machine says.
     pub(crate) fn shows_all_cpus(&self) -> bool {

@@ -2,6 +2,7 @@
 //! (drivers/pmdomain/core.c:genpd_summary_one, 6.12; drivers/base/power/domain.c
 //! before 6.5), and why it is on.
 
+use dormouse_base::beside::{Cell, Table};
 use dormouse_base::finding::Evidence;
 use std::collections::BTreeMap;
 
@@ -132,6 +133,26 @@ pub struct Dump {
     pub domains: Vec<Domain>,
     /// Domains are left out in the text.
     pub cut: bool,
+}
+
+impl Dump {
+    /// Status of its domains and of the devices in them, as a table.
+    pub fn table(&self) -> Table {
+        let mut cells = Vec::new();
+        for d in &self.domains {
+            let status = match d.status {
+                Status::On => "on".to_owned(),
+                Status::Off(None) => "off".to_owned(),
+                Status::Off(Some(n)) => format!("off-{n}"),
+            };
+            cells.push((d.name.clone(), Cell::Word(status)));
+            for x in &d.devices {
+                let name = format!("{} / {}", d.name, x.name());
+                cells.push((name, Cell::Word(x.runtime.name().into())));
+            }
+        }
+        Table { kind: "pm_genpd_summary", label: format!("line {}", self.line), cells }
+    }
 }
 
 /// Why a domain is on, by what the dump shows. Numbers are places in its lists.

@@ -6,6 +6,7 @@
 //! [`crate::idle`] counts sleeps of CPUs. A [`Fan`] feeds several at once.
 //! Nothing here owns text: the hot path allocates nothing.
 
+use crate::track::probed::is_probe;
 use crate::track::switch_names::is_switch;
 use dormouse_base::phase::PmEvent;
 use dormouse_base::time::Ns;
@@ -369,7 +370,7 @@ pub fn of_system_sleep(name: &[u8]) -> bool {
 
 /// Whether the tracker has a use for events of this name beside the callbacks.
 pub(crate) fn is_kept(name: &[u8]) -> bool {
-    is_side_event(name) || is_switch(name)
+    is_side_event(name) || is_switch(name) || is_probe(name)
 }
 
 /// Whether the tracker keeps events of this name beside the callbacks, because

@@ -535,3 +535,63 @@ fn a_clock_that_falls_back_after_suspend_to_memory_is_mended() {
     assert!(reading.captures[0].losses.count("time_backwards") > 0);
     assert!(reading.captures[0].cycles.iter().any(|k| !k.lost.is_empty()));
 }
+
+/// Lines of one thread at chosen milliseconds.
+fn thread(task: &str, lines: &[(u64, &str)]) -> Vec<(u64, String)> {
+    let line =
+        |(ms, text): &(u64, &str)| (*ms, format!("  {task}   [001] ....  20.{ms:03}000: {text}\n"));
+    lines.iter().map(line).collect()
+}
+
+#[test]
+fn probes_are_read_inside_their_callback() {
+    let main = thread(
+        "rtcwake-5",
+        &[
+            (0, "suspend_resume: suspend_enter[3] begin"),
+            (1, "suspend_resume: dpm_suspend[2] begin"),
+            (600, "suspend_resume: dpm_suspend[2] end"),
+            (700, "suspend_resume: thaw_processes[0] begin"),
+            (701, "suspend_resume: thaw_processes[0] end"),
+        ],
+    );
+    let worker = thread(
+        "kworker/u8:1-77",
+        &[
+            (2, "msleep_cal: (msleep+0x0/0x40) time=10"),
+            (10, "device_pm_callback_start: ahci 0000:00:17.0, parent: pci0000:00, bus [suspend]"),
+            (20, "msleep_cal: (msleep+0x0/0x40) time=40"),
+            (21, "schedule_timeout_cal: (schedule_timeout+0x0/0x2f0) timeout=11"),
+            (66, "schedule_timeout_ret: (msleep+0x2d/0x40 <- schedule_timeout) arg1=0x0"),
+            (67, "msleep_ret: (ata_wait+0x7e/0xa0 <- msleep) arg1=0x0"),
+            // Its return is missed: it was over when the thread went on.
+            (70, "schedule_timeout_cal: (schedule_timeout+0x0/0x2f0) timeout=50"),
+            (270, "usleep_range_cal: (usleep_range+0x0/0x90) max=20 min=10"),
+            (271, "usleep_range_ret: (wait+0x19/0x20 <- usleep_range) arg1=0x0"),
+            // It calls itself.
+            (300, "acpi_ps_execute_method_cal: (acpi_ps_execute_method+0x0/0x1f0)"),
+            (301, "acpi_ps_execute_method_cal: (acpi_ps_execute_method+0x0/0x1f0)"),
+            (304, "acpi_ps_execute_method_ret: (x+0x1/0x2 <- acpi_ps_execute_method) arg1=0x0"),
+            (306, "acpi_ps_execute_method_ret: (x+0x1/0x2 <- acpi_ps_execute_method) arg1=0x0"),
+            (310, "device_pm_callback_end: ahci 0000:00:17.0, err=0"),
+            (320, "msleep_ret: (elsewhere+0x7e/0xa0 <- msleep) arg1=0x0"),
+        ],
+    );
+    let mut lines = main;
+    lines.extend(worker);
+    lines.sort_by_key(|l| l.0);
+    let text: String = lines.into_iter().map(|l| l.1).collect();
+    let c = capture(&text);
+    let of = |function: &str| {
+        let found = c.cycles[0].inside.iter().find(|i| c.names.get(i.function) == function);
+        let i = found.unwrap_or_else(|| panic!("{function}: {:?}", c.cycles[0].inside));
+        assert_eq!(c.names.get(c.graph.get(i.device).name), "0000:00:17.0");
+        let ms = |t: Ns| t.0 / 1_000_000;
+        (ms(i.own), ms(i.total), ms(i.long), i.calls, i.missed)
+    };
+    assert_eq!(of("schedule_timeout"), (45 + 200, 45 + 200, 245, 2, 1));
+    assert_eq!(of("msleep"), (2, 47, 0, 1, 0));
+    assert_eq!(of("usleep_range"), (1, 1, 0, 1, 0));
+    assert_eq!(of("acpi_ps_execute_method"), (6, 6, 0, 2, 0));
+    assert_eq!(c.cycles[0].inside.len(), 4);
+}

@@ -356,6 +356,7 @@ mod tests {
             needed: Vec::new(),
         };
         let mut c = Comparison {
+            accounts: Vec::new(),
             sides: vec![side(&[0, 0, 0, 1, 1]), side(&[0, 2])],
             rows: vec![row(&[1.0, 9.0, 2.0, 4.0, 8.0], &[5.0, 9.0])],
             devices: Vec::new(),

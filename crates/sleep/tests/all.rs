@@ -7,6 +7,7 @@ mod acceptance;
 mod analyse_simulated;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod common;
+mod compare_account;
 mod compare_order;
 mod energy;
 mod plan;

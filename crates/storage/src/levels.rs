@@ -1,6 +1,8 @@
 //! Levels at which storage can be: power states of NVMe drives, and what
 //! devfreq counted for the clocks of a device.
 
+use dormouse_base::beside::{Cell, Table};
+
 /// A power state of an NVMe drive, as `nvme id-ctrl` prints it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerState {
@@ -253,6 +255,57 @@ pub fn shift(a: &Transitions, b: &Transitions) -> Option<(usize, u64, u64)> {
 pub fn differs(a: &Drive, b: &Drive) -> Option<u32> {
     let other = |s: &&PowerState| b.states.iter().any(|t| t.number == s.number && *t != **s);
     a.states.iter().find(other).map(|s| s.number)
+}
+
+impl Drive {
+    /// Its power states and settings as a table.
+    pub fn table(&self) -> Table {
+        let watts = |uw: u64| Cell::thousandths(i64::try_from(uw / 1_000).unwrap_or(i64::MAX), "W");
+        let mut cells = Vec::new();
+        for s in &self.states {
+            let mut cell = |what: &str, cell: Cell| {
+                cells.push((format!("state {}, {what}", s.number), cell));
+            };
+            for (what, power) in [("most", s.most), ("idle", s.idle), ("active", s.active)] {
+                cell(what, power.map_or(Cell::Word("not reported".into()), watts));
+            }
+            cell("entry", Cell::whole(s.entry, "us"));
+            cell("exit", Cell::whole(s.exit, "us"));
+        }
+        for f in &self.falls {
+            let name = format!("from state {} into {} after", f.from, f.to);
+            cells.push((name, Cell::whole(f.after_ms, "ms")));
+        }
+        if let Some(on) = self.apst {
+            let word = if on { "on" } else { "off" };
+            cells.push(("APST".into(), Cell::Word(word.into())));
+        }
+        if let Some(now) = self.now {
+            cells.push(("state now".into(), Cell::Word(now.to_string())));
+        }
+        for (what, time) in ["off (RTD3)", "on again (RTD3)"].into_iter().zip(self.off) {
+            cells.extend(time.map(|us| (what.into(), Cell::whole(us, "us"))));
+        }
+        Table { kind: "power states", label: self.name.clone(), cells }
+    }
+}
+
+impl Transitions {
+    /// Shares of the time of its levels, and how often it changed, as a table.
+    pub fn table(&self) -> Table {
+        let all = self.time().max(1);
+        let mut cells: Vec<(String, Cell)> = Vec::new();
+        for l in &self.levels {
+            let share = u128::from(l.time) * 100_000 / u128::from(all);
+            let share = i64::try_from(share).unwrap_or(i64::MAX);
+            let name =
+                format!("{}.{} MHz", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000);
+            cells.push((name, Cell::thousandths(share, "%")));
+        }
+        let total = self.total.unwrap_or_else(|| self.counted());
+        cells.push(("changes".into(), Cell::whole(total, "")));
+        Table { kind: "trans_stat of devfreq", label: self.name.clone(), cells }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What a load measured by itself: a job of fio, and whether its queue explains what it
 //! measured.
 
+use dormouse_base::beside::{Cell, Table};
+
 /// One direction of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
@@ -86,6 +88,33 @@ pub fn change(a: &Job, b: &Job) -> Change {
         p99: both(a.quantiles[1], b.quantiles[1]),
         rate: both(a.rate, b.rate).or_else(|| ratio(a.bandwidth, b.bandwidth)),
     }
+}
+
+/// Jobs as one table, a row a figure.
+pub fn table(jobs: &[Job]) -> Table {
+    let mut cells = Vec::new();
+    for j in jobs {
+        let mut cell = |what: &str, cell: Cell| {
+            cells.push((format!("{} {}, {what}", j.name, j.direction), cell));
+        };
+        let us = |ns: u64| Cell::thousandths(i64::try_from(ns).unwrap_or(i64::MAX), "us");
+        cell("mean latency", us(j.mean));
+        if let Some(n) = j.quantiles[1] {
+            cell("p99 latency", us(n));
+        }
+        cell("longest latency", us(j.most));
+        if let Some(rate) = j.rate {
+            cell("rate", Cell::thousandths(i64::try_from(rate).unwrap_or(i64::MAX), "IOPS"));
+        }
+        if j.bandwidth > 0 {
+            let kilo = i64::try_from(j.bandwidth / 1_000).unwrap_or(i64::MAX);
+            cell("bandwidth", Cell::thousandths(kilo, "MB/s"));
+        }
+        if let Some(n) = j.depth {
+            cell("queue depth", Cell::whole(n, ""));
+        }
+    }
+    Table { kind: "fio", label: String::new(), cells }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use dormouse_doctor::NO_STATE;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
 use dormouse_doctor::formats;
-use dormouse_doctor::said::{Printed, Unjudged};
+use dormouse_doctor::said::Printed;
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -115,13 +115,11 @@ fn answer(report: &Report, live: bool) -> String {
             "No rule found a fault in the values that the text shows; it has no kernel log.".into()
         }
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
-        None => format!(
-            "{}: the text has {}.",
-            if report.errors.is_empty() { "Nothing wrong found" } else { "No rule found a fault" },
-            sleeps(&report.sleeps)
-        ),
+        None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
         Some(f) if f.level == Level::Note => {
-            format!("Nothing wrong found. {}", f.sentence)
+            let told = report.findings.iter().find(|f| f.id == "not-judged");
+            let none = if told.is_none() { "Nothing wrong found" } else { "No rule found a fault" };
+            format!("{none}. {}", told.unwrap_or(f).sentence)
         }
         Some(f) => format!("{}: {}", word(f.level), f.sentence),
     }
@@ -193,15 +191,6 @@ fn saved(by: Ns) -> String {
     format!("By simulation of this recording its remedy saves {said}.")
 }
 
-/// Of whom an error is told, if its format is known.
-fn who(error: &Unjudged) -> String {
-    match (error.device.as_str(), error.subject) {
-        ("", "") => String::new(),
-        ("", subject) => format!(" of {subject}"),
-        (device, subject) => format!(" of {} ({subject})", safe(device)),
-    }
-}
-
 /// Which kernels print what the text shows.
 fn printed(p: &Printed) -> String {
     format!(
@@ -227,22 +216,7 @@ fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
         let (what, why) = unchecked(*u);
         (what.into(), why.into())
     };
-    let errors = &s.report.errors;
-    let unjudged = errors.first().map(|first| {
-        let read = |what: &str| format!("no rule knows what {what}");
-        let who = who(first);
-        match errors.len() {
-            1 => (
-                format!("line {}, which tells of an error{who}", first.line),
-                read("it says: read it"),
-            ),
-            n => (
-                format!("{n} lines that tell of errors (the first is line {}{who})", first.line),
-                read("they say: read them"),
-            ),
-        }
-    });
-    unjudged.into_iter().chain(s.report.unchecked.iter().map(words)).collect()
+    s.report.unchecked.iter().map(words).collect()
 }
 
 /// The page of one text. `named` where there are several.

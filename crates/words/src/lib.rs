@@ -37,6 +37,7 @@ pub mod wording;
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_doctor::finding::Finding;
+use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::CycleView;
 use std::sync::Arc;
 
@@ -49,6 +50,16 @@ pub struct Explained {
     pub views: Vec<CycleView>,
     /// What is wrong, worst first: what the doctor says of the same input.
     pub findings: Vec<Finding>,
+    /// Devices that the log's own lines say were waited for, by cycle: of cycles without
+    /// callbacks, whose devices nothing else names. As long as `views`, or empty.
+    pub waits: Vec<Vec<Wait>>,
+}
+
+impl Explained {
+    /// Those of a cycle.
+    pub fn waits_of(&self, cycle: usize) -> &[Wait] {
+        self.waits.get(cycle).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What to write.

@@ -88,3 +88,15 @@ pub fn compare(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<Beside>> 
     let named = |m: Measurement, label: &str| Measurement { label: label.into(), ..m };
     Ok(both.and_then(|(a, b)| beside(&named(a, labels[0]), &named(b, labels[1]))))
 }
+
+/// The two measurements of idle states in one input beside each other; nothing if there are no
+/// two.
+///
+/// # Errors
+/// If the input cannot be read.
+pub fn compare_one(given: &Given) -> Result<Option<Beside>> {
+    let r = given.idle(Keep::Counts)?;
+    let slept = r.traces.iter().filter(|t| t.tally.sleeps() > 0);
+    let traces: Vec<Sleeps> = slept.cloned().collect();
+    Ok(just_two(&r.runs[..r.runs.len().min(2)], &traces, &r.snapshots, false))
+}

@@ -3,11 +3,12 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::compare::{Side, is_slower, short_labels, sides};
+use dormouse_app::compare::{Side, is_slower, parts, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::nothing::nothing_in;
+use dormouse_app::tables;
 use dormouse_read::Given;
-use dormouse_words::comparison::{self, lists, text};
+use dormouse_words::comparison::{self, account, lists, text};
 use dormouse_words::document::{COMPARE, document};
 use dormouse_words::wording::next::{next as next_line, word};
 use dormouse_words::{idle, storage};
@@ -18,15 +19,17 @@ use std::slice::from_ref;
 /// Compare recordings: is there a difference, how sure, and why.
 ///
 /// Every further input is compared with the first. An input is a capture, a
-/// log, or a folder of either. Two tables of turbostat, idle traces, dumps of idle
-/// states or traces of storage are put beside each other, what changed most first.
+/// log, or a folder of either. Two traces of storage, or two tables of one kind
+/// (turbostat, idle states, fio, NVMe power states, trans_stat,
+/// pm_genpd_summary, files of sysfs), of two inputs or of one mail, are put
+/// beside each other, what changed most first.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz"
 )]
 pub(crate) struct CompareArgs {
     /// The recording to compare with, then those that are compared.
-    #[arg(required = true, num_args = 2.., value_name = "INPUT")]
+    #[arg(required = true, num_args = 1.., value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Print JSON (docs/compare-json.md).
     #[arg(long, conflicts_with_all = ["markdown", "lists"])]
@@ -71,13 +74,36 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     let read: Result<Vec<Side>> = labels.iter().zip(&each).map(|(l, g)| Side::read(l, g)).collect();
     let none = |s: &Side| s.captures().all(|c| c.cycles.is_empty());
     // Without a cycle of sleep in either they may be measurements of something else.
-    if read.as_ref().map_or(true, |sides| sides.iter().all(none))
-        && let ([a, b], [of_a, of_b]) = (&each[..], &labels[..])
-        && let Some(said) = measurements([a, b], [of_a, of_b], args.json)?
-    {
-        return terminal::print(&said);
+    let ranked = |s: &Side| s.captures().any(|c| !c.ranked.is_empty());
+    let lists = read.as_ref().is_ok_and(|sides| sides.iter().any(ranked));
+    if !lists && read.as_ref().map_or(true, |sides| sides.iter().all(none)) {
+        let said = match (&each[..], &labels[..]) {
+            ([a, b], [of_a, of_b]) => measurements([a, b], [of_a, of_b], args.json)?,
+            ([one], _) => two_in(one, args.json)?,
+            _ => None,
+        };
+        if let Some(said) = said {
+            return terminal::print(&said);
+        }
+    }
+    if let [one] = &args.inputs[..] {
+        return Err(Usage(format!(
+            "{} has no two tables of one kind to compare; give the other recording too",
+            one.display()
+        ))
+        .into());
     }
     let read = read?;
+    // A limit is judged on totals, which excerpts have not.
+    if let ([a, b], [of_a, of_b], None) = (&read[..], &labels[..], args.fail_if_slower)
+        && let Some(found) = parts(a, b)
+    {
+        let labels = [of_a.as_str(), of_b.as_str()];
+        return terminal::print(&match args.json {
+            true => document(COMPARE, "excerpts", account::excerpts_json(&found, labels)),
+            false => account::excerpts(&found, labels, &paths),
+        });
+    }
     for (given, side) in each.iter().zip(&read) {
         if none(side) {
             return Err(nothing_in(given, side.captures()));
@@ -103,23 +129,47 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     }
 }
 
-/// Two measurements of idle states, or two traces of storage, beside each other.
+/// Two measurements of idle states, two traces of storage or two tables beside each other.
 fn measurements(sides: [&Given; 2], labels: [&str; 2], json: bool) -> Result<Option<String>> {
-    let typed = sides.map(|g| word(&g.paths()[0].display().to_string()));
-    let said = |subject: &'static str, text: String, found: serde_json::Value| {
-        if json {
-            return document(COMPARE, subject, json!({ "beside": found }));
-        }
-        let next = format!("show --only {subject} {} {}", typed[0], typed[1]);
-        text + "\n" + &next_line(&next)
-    };
+    let said = |subject, text, found| said(&sides, json, subject, text, found);
     if let Ok(Some(found)) = dormouse_app::idle::compare(sides, labels) {
         return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
     }
     if let Ok(Some(found)) = dormouse_app::storage::compare(sides, labels) {
         return Ok(Some(said("storage", storage::beside(&found), serde_json::to_value(&found)?)));
     }
-    Ok(None)
+    let found = tables::compare(sides, labels)?;
+    let tables = |b| Ok(said("tables", comparison::tables::tables(&b), serde_json::to_value(&b)?));
+    found.map(tables).transpose()
+}
+
+/// The two measurements or tables of one input.
+fn two_in(given: &Given, json: bool) -> Result<Option<String>> {
+    let said = |subject, text, found| said(&[given], json, subject, text, found);
+    if let Ok(Some(found)) = dormouse_app::idle::compare_one(given) {
+        return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
+    }
+    let found = tables::compare_one(given)?;
+    let tables = |b| Ok(said("tables", comparison::tables::tables(&b), serde_json::to_value(&b)?));
+    found.map(tables).transpose()
+}
+
+/// The comparison as asked for, with the next command.
+fn said(
+    given: &[&Given],
+    json: bool,
+    subject: &'static str,
+    text: String,
+    found: serde_json::Value,
+) -> String {
+    if json {
+        return document(COMPARE, subject, json!({ "beside": found }));
+    }
+    let typed: Vec<String> =
+        given.iter().map(|g| word(&g.paths()[0].display().to_string())).collect();
+    // What tables are of, `show` finds out itself.
+    let only = if subject == "tables" { String::new() } else { format!("--only {subject} ") };
+    text + "\n" + &next_line(&format!("show {only}{}", typed.join(" ")))
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
             Some(Explained {
                 views: analyse(&capture),
                 findings: Vec::new(),
+                waits: Vec::new(),
                 capture: capture.into(),
             })
         }

@@ -6,7 +6,7 @@
 //! because names alone repeat on different buses.
 
 use super::domains;
-use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
+use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow, link_of_board};
 use crate::dtb::named::suppliers;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
@@ -264,6 +264,7 @@ fn rename(file: &CaptureFile, capture: &mut Capture) {
     if file.names.is_empty() {
         return;
     }
+    let of_board = file.of_board();
     let names = &mut capture.names;
     let map: HashMap<Sym, usize> =
         file.names.iter().enumerate().map(|(i, r)| (names.add(&r.guest), i)).collect();
@@ -277,7 +278,14 @@ fn rename(file: &CaptureFile, capture: &mut Capture) {
             d.parent_name = names.add(&file.names[i].name);
         }
         match map.get(&d.name) {
-            None => d.facts.guest = true,
+            None => {
+                d.facts.guest = true;
+                // A device link is a device of its own, called by both ends.
+                let renamed = link_of_board(names.get(d.name), &of_board);
+                if let Some(name) = renamed {
+                    d.name = names.add(&name);
+                }
+            }
             Some(&i) => {
                 let r = &file.names[i];
                 d.name = names.add(&r.name);

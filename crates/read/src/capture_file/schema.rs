@@ -7,7 +7,7 @@
 //! writer of the same version may add some.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The word in [`Document::format`].
 pub const FORMAT: &str = "dormouse-capture";
@@ -419,4 +419,25 @@ pub struct CaptureFile {
     pub tree: Vec<u8>,
     /// The cycles, in order.
     pub cycles: Vec<CycleMembers>,
+}
+
+impl CaptureFile {
+    /// The names of the devices that those of a guest stand for, by theirs; none of a machine
+    /// that was recorded as itself.
+    pub fn of_board(&self) -> HashMap<&str, &str> {
+        let named = self.names.iter().filter(|r| !r.name.is_empty());
+        named.map(|r| (r.guest.as_str(), r.name.as_str())).collect()
+    }
+}
+
+/// `BUS:SUPPLIER--BUS:CONSUMER` (drivers/base/core.c:device_link_add), which is what a device
+/// link is called, with the names of the board; `None` if it is none, or names no device of it.
+pub fn link_of_board(name: &str, of_board: &HashMap<&str, &str>) -> Option<String> {
+    let end = |text: &str| {
+        let (bus, device) = text.split_once(':')?;
+        Some(format!("{bus}:{}", of_board.get(device).unwrap_or(&device)))
+    };
+    let (supplier, consumer) = name.split_once("--")?;
+    let renamed = format!("{}--{}", end(supplier)?, end(consumer)?);
+    (renamed != name).then_some(renamed)
 }

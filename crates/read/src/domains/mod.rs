@@ -499,7 +499,15 @@ fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
         Ok((file, losses)) => {
             text = of_text(name, &file.domains);
             text.losses.list.extend(losses.list.iter().cloned());
-            let last = |p: &str| p.rsplit('/').next().unwrap_or(p).to_string();
+            let board = file.of_board();
+            let of_board = |name: &str| board.get(name).copied().unwrap_or(name).to_string();
+            let last = |p: &str| of_board(p.rsplit('/').next().unwrap_or(p));
+            let users = text.case.dumps.iter_mut().flat_map(|d| &mut d.domains);
+            for user in users.flat_map(|d| &mut d.devices) {
+                if let Some(name) = board.get(user.name()) {
+                    user.path = (*name).to_string();
+                }
+            }
             text.case.links.extend(file.links.iter().map(|l| Link {
                 line: 0,
                 supplier: last(&l.supplier),

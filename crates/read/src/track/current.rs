@@ -2,6 +2,7 @@
 
 use super::devices::DeviceKey;
 use super::note::{CycleNote, Kind};
+use super::probed::Probes;
 use super::threads::{MAX_OPEN, Threads};
 use super::{MAX_CYCLES, Tracker, finish, rules};
 use crate::event::{self, Stamp};
@@ -75,6 +76,7 @@ pub(crate) struct Current {
     /// What a kernel log says outright.
     pub told: Told,
     last_function: Option<Sym>,
+    pub(super) probes: Probes,
     /// Ends whose start did not come yet.
     pub(super) early: Vec<Early>,
     /// First and last moment that ends without a start prove of each phase.

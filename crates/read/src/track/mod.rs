@@ -12,6 +12,8 @@ mod devices;
 mod early;
 mod finish;
 mod note;
+pub(crate) mod probed;
+mod probes;
 mod rules;
 mod said;
 mod sink;

@@ -405,7 +405,7 @@ fn sentences(capture: &Capture, cycle: &Cycle, view: &CycleView, h: &Half) -> St
 /// The sentences that matter: those of the half in which most can be saved.
 fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
     if cycle.callbacks.is_empty() {
-        return "No device callbacks in this log, so no device can be named.".into();
+        return "No device callbacks in this log, so no device's time is known.".into();
     }
     match view.answer.halves().next() {
         Some(half) => sentences(capture, cycle, view, half),

@@ -274,7 +274,7 @@ fn is_part(cycle: &Cycle, direction: Direction) -> bool {
 }
 
 /// Whether the totals of a cycle are figures that may be compared with another's.
-pub(crate) fn is_comparable(cycle: &Cycle) -> bool {
+pub fn is_comparable(cycle: &Cycle) -> bool {
     let hidden = |d: Direction| hides_devices(cycle, d);
     let whole = |d: Direction| !hidden(d) && !cycle.has_hole(d);
     cycle.outcome == Outcome::Slept && whole(Direction::Suspend) && whole(Direction::Resume)

@@ -14,6 +14,7 @@ pub mod answer;
 pub mod count;
 pub mod decode;
 pub mod gain;
+pub mod inside;
 pub mod local;
 pub mod path;
 mod phase_view;

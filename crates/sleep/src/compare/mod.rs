@@ -4,9 +4,12 @@
 //! of one or more captures. [`compare`] takes figures of every cycle
 //! ([`figure`]), tests each against the first subject ([`contrast`]), says
 //! whether the recordings may be judged at all ([`steady`]), and takes the
-//! difference apart along the critical paths ([`why`]).
+//! difference apart along the critical paths ([`why`], and phase by phase in
+//! [`account`]). [`excerpt`] compares inputs that show no whole cycle.
 
+pub mod account;
 pub mod contrast;
+pub mod excerpt;
 pub mod figure;
 pub mod order;
 pub mod seen;
@@ -16,7 +19,8 @@ pub mod why;
 
 use crate::analyse::CycleView;
 use crate::analyse::answer::is_comparable;
-use contrast::{Contrast, cycles_needed};
+use account::{Account, NEWS, WORTH_SAYING};
+use contrast::{Contrast, Verdict, cycles_needed};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Mode;
 use dormouse_base::phase::Direction;
@@ -102,6 +106,8 @@ pub struct Comparison<'a> {
     pub devices_tested: usize,
     /// Why each further side differs from the first, by direction.
     pub why: Vec<[Why<'a>; 2]>,
+    /// Where the change of each phase of devices comes from, for each further side.
+    pub accounts: Vec<Vec<Account<'a>>>,
     /// The sides are different machines: compare with care.
     pub different_machines: bool,
     /// Further sides (from 1) that were recorded before or after the first, not
@@ -122,6 +128,25 @@ pub enum Refusal {
         /// Labels with their modes, as `NAME: deep`.
         modes: Vec<String>,
     },
+}
+
+impl<'a> Comparison<'a> {
+    /// The accounts of one further side (from 1) that are worth reading: the phase differs
+    /// beyond the level, or a single cycle allows no test; and it differs by enough.
+    pub fn worth_reading(&self, side: usize) -> Vec<&Account<'a>> {
+        let contrast = |figure| {
+            let row = self.rows.iter().find(|r| r.figure == figure)?;
+            row.contrasts.get(side - 1)
+        };
+        let worth = |account: &&Account<'_>| {
+            let total = contrast(Figure::Total(account.phase.direction()));
+            let share = WORTH_SAYING * total.map_or(0.0, |k| k.median_a.max(k.median_b));
+            let differs = contrast(Figure::Phase(account.phase))
+                .is_some_and(|k| k.verdict != Verdict::NoDifference);
+            differs && libm::fabs(account.change()) >= share.max(NEWS)
+        };
+        self.accounts.get(side - 1).into_iter().flatten().filter(worth).collect()
+    }
 }
 
 /// Compares every further subject with the first. Deterministic: the bootstrap
@@ -166,6 +191,7 @@ pub fn compare<'a>(
         .iter()
         .map(|b| [Direction::Suspend, Direction::Resume].map(|d| why::explain(d, &cycles[0], b)))
         .collect();
+    let accounts = cycles[1..].iter().map(|b| account::accounts(&cycles[0], b)).collect();
     let different_machines = sides.iter().any(|s| {
         !s.machines.is_empty() && !sides[0].machines.is_empty() && s.machines != sides[0].machines
     });
@@ -174,7 +200,16 @@ pub fn compare<'a>(
     let in_blocks = (1..cycles.len())
         .filter(|&i| turns::in_blocks(&first, &began(&cycles[i])) == Some(true))
         .collect();
-    Ok(Comparison { sides, rows, devices, devices_tested, why, different_machines, in_blocks })
+    Ok(Comparison {
+        sides,
+        rows,
+        devices,
+        devices_tested,
+        why,
+        accounts,
+        different_machines,
+        in_blocks,
+    })
 }
 
 /// The cycles of a subject that may be compared, and what was left out.

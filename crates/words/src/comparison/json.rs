@@ -62,6 +62,7 @@ pub fn json(c: &Comparison<'_>) -> Value {
         "sides": sides,
         "different_machines": c.different_machines,
         "rows": rows,
+        "accounts": c.accounts.iter().map(|a| super::account::json_of(a)).collect::<Vec<_>>(),
         "devices_tested": c.devices_tested,
         "devices": devices,
         "sentences": (1..c.sides.len()).map(|i| say::sentences(c, i)).collect::<Vec<_>>(),

@@ -7,6 +7,7 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 use dormouse_base::guest::guest_of;
 use dormouse_base::time::Ns;
+use dormouse_sleep::compare::account::NEWS;
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
 use dormouse_sleep::compare::figure::{Count, Figure};
 use dormouse_sleep::compare::{Comparison, Row};
@@ -82,6 +83,7 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
                 out.push_str(&plain_table(head(c, i, unit), rows));
             }
         }
+        out.push_str(&super::account::accounts(&c.worth_reading(i)));
     }
     out.push_str(
         "Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n\
@@ -180,7 +182,7 @@ fn lines(c: &Comparison<'_>, side: usize, counts: bool) -> Vec<Vec<String>> {
     let mut short: Vec<&Row> = Vec::new();
     let is_short = |r: &Row| {
         let k = &r.contrasts[side - 1];
-        matches!(r.figure, Figure::Phase(_)) && k.median_a < say::NEWS && k.median_b < say::NEWS
+        matches!(r.figure, Figure::Phase(_)) && k.median_a < NEWS && k.median_b < NEWS
     };
     for row in ordered(c).filter(|r| r.figure.is_time() != counts) {
         if is_short(row) {
@@ -234,7 +236,7 @@ fn line(row: &Row, side: usize) -> Vec<String> {
         let (low, high) = (signed(low), signed(high));
         if low == high { low } else { format!("{low} .. {high}") }
     });
-    let news = !time || d.abs() >= say::NEWS;
+    let news = !time || d.abs() >= NEWS;
     let differs = matches!(c.verdict, Verdict::Faster | Verdict::Slower);
     let star = if differs && news { "*" } else { "" };
     // Without a spread there is no test, and a difference is what it is.

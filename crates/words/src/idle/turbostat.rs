@@ -21,6 +21,13 @@ fn answer(r: &Run) -> String {
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
     let at = r.power().map_or(String::new(), |w| format!(", at {} W", two(w)));
+    // Deeper than any package state: all of the system, as the firmware counts it (LPIT).
+    if let Some(share) = r.mean("SYS%LPI").filter(|s| *s > 0) {
+        return format!(
+            "The whole system was idle (SYS%LPI, S0ix) for {} of the time{at}.",
+            percent(share)
+        );
+    }
     match (package.iter().rfind(|p| p.1 > 0), package.is_empty()) {
         (Some((name, share)), _) => format!(
             "The deepest package state reached is {name}, for {} of the time{at}.",
@@ -135,7 +142,8 @@ pub(super) fn text(r: &Run) -> String {
             row(c, share, None);
         }
     }
-    for (c, share) in package {
+    let platform = r.platform_states().into_iter().filter_map(|c| Some((c, r.mean(c)?)));
+    for (c, share) in package.into_iter().chain(platform) {
         row(c, share, None);
     }
     out + &power(r)

@@ -100,6 +100,33 @@ pub(super) fn fields(
     w.rows("devices", by_time, |w, d| device_time(w, devices, d));
     w.rows("stalls", &view.stalls, |w, s| stall(w, devices, cycle, s));
     w.objects("domains", causes(capture, cycle), |w, c| switch(w, devices, &c));
+    w.objects("waits", explained.waits_of(at), |w, wait| {
+        w.field("device", &*wait.device.name);
+        w.field("driver", Some(&*wait.device.driver).filter(|d| !d.is_empty()));
+        w.field("direction", wait.direction.map(Direction::name));
+        w.field("cause", wait.cause.name());
+        w.field("time_ns", wait.time.0);
+        w.field("counted", wait.counted);
+        w.field("confidence", wait.confidence.name());
+        w.field("line", wait.line);
+        w.field("text", &*wait.text);
+    });
+    w.objects("inside", &dormouse_sleep::analyse::inside::callbacks(cycle), |w, c| {
+        w.field("device", devices.place(c.device));
+        w.field("phase", c.phase.name());
+        w.field("time_ns", c.time.0);
+        w.field("outside_ns", c.outside().0);
+        w.field("long_ns", c.long().0);
+        w.objects("functions", &c.functions, |w, i| {
+            w.field("function", capture.names.get(i.function));
+            w.field("own_ns", i.own.0);
+            w.field("total_ns", i.total.0);
+            w.field("calls", i.calls);
+            w.field("missed_returns", i.missed);
+            w.field("long_ns", i.long.0);
+            w.field("share_per_mille", c.share(i.own));
+        });
+    });
     w.objects("image", &cycle.image, |w, step| {
         w.field("work", step.work.name());
         w.field("start_ns", step.start.0);

@@ -3,7 +3,7 @@
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
 use super::warned::sentences;
-use super::{silent, switches};
+use super::{inside, silent, switches};
 use crate::wording::number::ms;
 use crate::wording::{
     self, bottleneck, device, losses, name, next, percent, plural, printing, trust,
@@ -14,6 +14,7 @@ use dormouse_base::complete::{Edge, Lost, LostKind};
 use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
+use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::Known;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::printing::slow_console;
@@ -33,7 +34,7 @@ pub(super) fn show(
     (number, of): (usize, usize),
 ) {
     let (capture, cycle, view) = (&*e.capture, &e.capture.cycles[i], &e.views[i]);
-    answer(page, capture, i, view);
+    answer(page, capture, i, view, e.waits_of(i));
     let at = match cycle.when {
         // Its place on the clock of the log helps nobody; a date does.
         Began::Stamped | Began::Unsaid => String::new(),
@@ -63,13 +64,15 @@ pub(super) fn show(
     parts(page, cycle);
     paths(page, capture, cycle, view, selection);
     ranking(page, capture, cycle, view, selection);
+    inside::show(page, capture, cycle, selection);
+    silent::waits(page, e.waits_of(i), selection.top);
     stalls(page, capture, cycle, view, selection);
     switches::show(page, capture, cycle, selection);
     counts(page, capture, cycle, view, selection);
 }
 
 /// Line 1 answers; line 2 says how far to trust it.
-fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
+fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView, waits: &[Wait]) {
     let cycle = &capture.cycles[i];
     let mut caution = trust::caution_of(capture, i);
     if let Some(text) = trust::failed(capture, cycle) {
@@ -77,7 +80,7 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
     }
     if cycle.callbacks.is_empty() {
         let named = matches!(cycle.outcome, Outcome::AbortedByDevice { device: Some(_), .. });
-        silent::show(page, &[capture], named);
+        silent::show(page, &[capture], waits, named);
     }
     for h in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: h.known };

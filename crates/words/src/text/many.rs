@@ -12,6 +12,7 @@ use dormouse_base::cycle::Outcome;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
+use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::{HELPS, Known};
 use dormouse_sleep::analyse::spread::{DeviceSpread, Group, PERCENTILES_FROM, Spread, groups};
 use dormouse_sleep::analyse::{CycleView, per_mille};
@@ -36,8 +37,9 @@ pub(super) fn show(
     let mut groups = groups(&pairs);
     groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
+    let waits = longest_waits(cycles);
     if silent {
-        silent::show(page, &captures, false);
+        silent::show(page, &captures, &waits, false);
     }
     if groups.is_empty() {
         alone(page, cycles, silent);
@@ -64,7 +66,17 @@ pub(super) fn show(
     for g in &groups {
         group(page, all, g, selection, groups.len() > 1);
     }
+    silent::waits(page, &waits, selection.top);
     list(page, cycles, selection, groups.is_empty());
+}
+
+/// The longest wait for each device on each way, over all cycles.
+fn longest_waits(cycles: &[(usize, &Explained, usize)]) -> Vec<Wait> {
+    let mut all: Vec<&Wait> = cycles.iter().flat_map(|(_, e, i)| e.waits_of(*i)).collect();
+    all.sort_by_key(|w| std::cmp::Reverse(w.time));
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|w| seen.insert((&w.device.name, w.direction)));
+    all.into_iter().cloned().collect()
 }
 
 /// The cycles of a group, by capture.

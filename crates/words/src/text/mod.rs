@@ -1,6 +1,7 @@
 //! What a person reads in a terminal: 80 columns, the answer first.
 
 mod cycle;
+mod inside;
 mod many;
 pub mod page;
 mod ranked;

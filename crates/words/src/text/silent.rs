@@ -2,20 +2,44 @@
 
 use super::page::{Ink, Page};
 use super::ranked;
-use crate::wording::next;
+use super::safe::{right, safe};
+use crate::wording::number::ms;
+use crate::wording::{next, waits as say};
 use dormouse_base::capture::Capture;
+use dormouse_doctor::waits::Wait;
 
 /// The device whose duration stands alone in the log, if one does; else how to
 /// get a log that names devices.
-/// `named` says that a line above names a device all the same.
-pub(super) fn show(page: &mut Page, captures: &[&Capture], named: bool) {
+/// `named` says that a line above names a device all the same; `waits` are devices that the
+/// log's own lines name.
+pub(super) fn show(page: &mut Page, captures: &[&Capture], waits: &[Wait], named: bool) {
     if captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
-    let first = if named { next::NO_TIMES } else { next::NO_CALLBACKS };
-    page.wrapped(Ink::Strong, 0, 2, first);
+    match (waits.first(), named) {
+        (Some(longest), _) => {
+            page.wrapped(Ink::Strong, 0, 2, &safe(&say::answer(longest)));
+            page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
+        }
+        (None, true) => page.wrapped(Ink::Strong, 0, 2, next::NO_TIMES),
+        (None, false) => page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS),
+    }
     for c in next::PRINT_TIMES {
         page.line(&[(Ink::Strong, &format!("  {c}"))]);
     }
     page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+}
+
+/// Devices that the log's own lines say were waited for, longest first.
+pub(super) fn waits(page: &mut Page, list: &[Wait], top: usize) {
+    if list.is_empty() {
+        return;
+    }
+    page.heading(&format!("{:>10}  Waits that the log's own lines tell", "ms"));
+    for w in list.iter().take(top) {
+        page.entry(&format!("{}  ", right(&ms(w.time), 10)), &safe(&say::entry(w)));
+    }
+    if list.iter().any(|w| !w.counted) {
+        page.wrapped(Ink::Faint, 2, 2, say::BETWEEN_LINES);
+    }
 }

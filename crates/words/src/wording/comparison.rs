@@ -7,20 +7,14 @@ use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::compare::Comparison;
+use dormouse_sleep::compare::account::{Account, NEWS, Source, WORTH_SAYING};
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
 use dormouse_sleep::compare::figure::Figure;
 use dormouse_sleep::compare::seen::DeviceName;
 use dormouse_sleep::compare::why::{Cause, Part, Why};
 
-/// Parts of a difference below this share of the total are not worth a
-/// sentence.
-const WORTH_SAYING: f64 = 0.005;
-
 /// A device that takes this share of a half (in percent) on both sides is said.
 const BOUNDS: f64 = 25.0;
-
-/// A difference below this is no news, whatever the test says.
-pub(crate) const NEWS: f64 = 100_000.0;
 
 /// The answer of one further side (from 1) in sentences, most important first.
 pub fn sentences(c: &Comparison<'_>, side: usize) -> Vec<String> {
@@ -58,7 +52,9 @@ fn parts(c: &Comparison<'_>, side: usize, direction: Direction, total: &Contrast
         let tested = matches!(k.verdict, Verdict::Faster | Verdict::Slower);
         let text = match row.figure {
             Figure::Phase(p) if p.direction() == direction && tested => {
-                format!("the phase {} is {} {}", phase(p), time(d.abs()), k.verdict.name())
+                let account = c.worth_reading(side).into_iter().find(|a| a.phase == p);
+                let from = account.map_or(String::new(), |a| format!(" ({})", kinds(a)));
+                format!("the phase {} is {} {}{from}", phase(p), time(d.abs()), k.verdict.name())
             }
             Figure::Gaps(g) if g == direction => {
                 let word = if d > 0.0 { "longer" } else { "shorter" };
@@ -92,6 +88,44 @@ fn parts(c: &Comparison<'_>, side: usize, direction: Direction, total: &Contrast
     list.sort_by(|a, b| b.0.total_cmp(&a.0));
     let list: Vec<String> = list.into_iter().take(3).map(|l| l.1).collect();
     if list.is_empty() { String::new() } else { format!(" But {}.", list.join("; ")) }
+}
+
+/// What the shares of an account add up to, a kind each: `devices -0.10 ms, order -5.02 ms`.
+pub fn kinds(account: &Account<'_>) -> String {
+    let said = [("device", "devices"), ("wait", "waits"), ("order", "order")];
+    let mut list: Vec<(&str, f64)> =
+        said.iter().map(|(kind, word)| (*word, account.of_kind(kind))).collect();
+    list.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    list.push(("unexplained", account.of_kind("unexplained")));
+    let shown = list.iter().filter(|(_, d)| d.abs() >= HARDLY);
+    shown.map(|(word, d)| format!("{word} {}", signed(*d))).collect::<Vec<_>>().join(", ")
+}
+
+/// What a share of a change comes from, in words.
+pub fn source(source: &Source<'_>, change: f64) -> String {
+    match source {
+        Source::Device(d) if change > 0.0 => format!("device: {} itself runs longer", device(d)),
+        Source::Device(d) => format!("device: {} itself runs shorter", device(d)),
+        Source::Order(d) if change > 0.0 => format!("order: {} comes onto the path", device(d)),
+        Source::Order(d) => format!("order: {} leaves the path", device(d)),
+        Source::Wait(reason) => format!("wait: {}", wait(*reason)),
+        Source::Unexplained => "unexplained".into(),
+    }
+}
+
+/// Time of a critical path in which none of its callbacks ran.
+fn wait(reason: Reason) -> &'static str {
+    match reason {
+        Reason::WorkerStart => "waiting for worker threads to start",
+        Reason::Queue => "waiting to be queued by the main thread",
+        Reason::MainThread => "the main thread between devices",
+        Reason::PhaseBegin => "the time before the first device",
+        Reason::PhaseEnd => "the time after the last device",
+        Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier => {
+            "the time from one device's end to the start of the one that waited for it"
+        }
+        Reason::Unexplained => "time without a cause in the log",
+    }
 }
 
 /// What limits the figures: drift, warm-up, cycles left out.
@@ -240,9 +274,12 @@ pub fn device(d: &DeviceName<'_>) -> String {
     }
 }
 
+/// What a table does not show, nanoseconds.
+const HARDLY: f64 = 10_000.0;
+
 /// `changed by -0.30 ms only`; below what a table shows it is none.
 fn hardly(own: f64) -> String {
-    if own.abs() < 10_000.0 {
+    if own.abs() < HARDLY {
         "is the same within 0.01 ms".into()
     } else {
         format!("changed by {} only", signed(own))
@@ -282,17 +319,7 @@ fn part(p: &Part<'_>) -> String {
             }
         }
         Cause::Wait(at, reason) => {
-            let what = match reason {
-                Reason::WorkerStart => "waiting for worker threads to start",
-                Reason::Queue => "waiting to be queued by the main thread",
-                Reason::MainThread => "the main thread between devices",
-                Reason::PhaseBegin => "the time before the first device",
-                Reason::PhaseEnd => "the time after the last device",
-                Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier => {
-                    "the time from one device's end to the start of the one that waited for it"
-                }
-                Reason::Unexplained => "time without a cause in the log",
-            };
+            let what = wait(reason);
             format!("In {}, {what} changed by {}.", phase(at), signed(d))
         }
         Cause::Step(at) => format!("The step {} changed by {}.", phase(at), signed(d)),

@@ -30,6 +30,7 @@ pub mod storage;
 pub mod switches;
 pub mod trust;
 pub mod unchecked;
+pub mod waits;
 
 pub use device::{device, driver, meaning, name};
 pub use number::{percent, plural, share};

@@ -146,6 +146,9 @@ pub fn word(text: &str) -> String {
 pub(crate) const NO_CALLBACKS: &str =
     "No device callbacks in this log, so no device can be named. Run these two as root:";
 
+/// The same where the log's own lines name devices.
+pub const FOR_CERTAIN: &str = "To have each device's time, run these two as root:";
+
 /// The same where a message names the device that failed.
 pub const NO_TIMES: &str =
     "No device callbacks in this log, so no device's time is known. Run these two as root:";

@@ -17,7 +17,9 @@ const MS: i64 = 1_000_000;
 
 /// Explains a capture.
 pub(crate) fn explained(capture: Capture) -> Vec<Explained> {
-    vec![Explained { views: explain(&capture), findings: Vec::new(), capture: capture.into() }]
+    let views = explain(&capture);
+    let (findings, waits) = (Vec::new(), Vec::new());
+    vec![Explained { views, findings, waits, capture: capture.into() }]
 }
 
 /// What the doctor says of a sync that is slow.

@@ -1,0 +1,134 @@
+//! Two tables of one kind beside each other, whatever they count: what changed most first.
+
+use serde::Serialize;
+
+/// What stands in a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// A number.
+    Number {
+        /// In thousandths of its unit.
+        thousandths: i64,
+        /// Such as `W`, `us`, `%`; empty of a count.
+        unit: &'static str,
+    },
+    /// A word.
+    Word(String),
+}
+
+impl Cell {
+    /// A whole number.
+    pub fn whole(n: u64, unit: &'static str) -> Cell {
+        Cell::thousandths(i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(1_000), unit)
+    }
+
+    /// A number in thousandths.
+    pub fn thousandths(thousandths: i64, unit: &'static str) -> Cell {
+        Cell::Number { thousandths, unit }
+    }
+}
+
+/// One table: names of its cells with what stands there, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What kind of table it is, in words: `fio`, `trans_stat of devfreq`.
+    pub kind: &'static str,
+    /// What the text calls it.
+    pub label: String,
+    /// Its cells.
+    pub cells: Vec<(String, Cell)>,
+}
+
+/// A cell that both tables have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Its name.
+    pub name: String,
+    /// In the first and in the second.
+    pub cells: [Cell; 2],
+}
+
+impl Moved {
+    /// The change as a share of the larger of both numbers, in thousandths; all of it for
+    /// words that differ.
+    pub fn weight(&self) -> u64 {
+        match &self.cells {
+            [Cell::Number { thousandths: a, .. }, Cell::Number { thousandths: b, .. }] => {
+                let most = u128::from(a.unsigned_abs().max(b.unsigned_abs()).max(1));
+                u64::try_from(u128::from(a.abs_diff(*b)) * 1_000 / most).unwrap_or(u64::MAX)
+            }
+            [a, b] if a == b => 0,
+            _ => 1_000,
+        }
+    }
+}
+
+/// Two tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Beside {
+    /// What kind of table they are.
+    pub kind: &'static str,
+    /// What they are called.
+    pub labels: [String; 2],
+    /// Cells that both have, what changed most first, by the share of itself.
+    pub moved: Vec<Moved>,
+    /// Cells that one of them alone has.
+    pub alone: [Vec<String>; 2],
+}
+
+/// Two tables beside each other; `None` if they are not of one kind or have no cell in common.
+/// Of a name that stands twice the last counts.
+pub fn beside(a: &Table, b: &Table) -> Option<Beside> {
+    let last = |t: &Table| -> std::collections::BTreeMap<String, Cell> {
+        t.cells.iter().cloned().collect()
+    };
+    let (of_a, of_b) = (last(a), last(b));
+    let mut moved: Vec<Moved> = Vec::new();
+    for (name, _) in &a.cells {
+        let known = moved.iter().any(|m| m.name == *name);
+        if let (Some(x), Some(y), false) = (of_a.get(name), of_b.get(name), known) {
+            moved.push(Moved { name: name.clone(), cells: [x.clone(), y.clone()] });
+        }
+    }
+    if a.kind != b.kind || moved.is_empty() {
+        return None;
+    }
+    // Between equals the order of the table stays.
+    moved.sort_by_key(|m| std::cmp::Reverse(m.weight()));
+    let lacks = |t: &Table, other: &std::collections::BTreeMap<String, Cell>| {
+        let names = t.cells.iter().map(|c| c.0.clone());
+        names.filter(|n| !other.contains_key(n)).collect::<Vec<_>>()
+    };
+    Some(Beside {
+        kind: a.kind,
+        labels: [a.label.clone(), b.label.clone()],
+        moved,
+        alone: [lacks(a, &of_b), lacks(b, &of_a)],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_most_by_its_own_measure_comes_first() {
+        let table = |label: &str, cells: &[(&str, Cell)]| Table {
+            kind: "test",
+            label: label.into(),
+            cells: cells.iter().map(|(n, c)| ((*n).into(), c.clone())).collect(),
+        };
+        let word = |w: &str| Cell::Word(w.into());
+        let (us, count) = (|n| Cell::whole(n, "us"), |n| Cell::whole(n, ""));
+        let a = table("a", &[("x", us(100)), ("y", count(9)), ("z", word("on")), ("only", us(1))]);
+        let b = table("b", &[("x", us(90)), ("y", count(3)), ("z", word("off"))]);
+        let found = beside(&a, &b).expect("cells in common");
+        let order: Vec<&str> = found.moved.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(order, ["z", "y", "x"]);
+        assert_eq!(found.moved[1].weight(), 666);
+        assert_eq!(found.alone, [std::vec!["only".to_string()], std::vec![]]);
+        assert_eq!(beside(&a, &table("c", &[("q", us(1))])), None);
+        assert_eq!(beside(&a, &Table { kind: "other", ..b }), None);
+    }
+}

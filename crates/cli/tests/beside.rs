@@ -1,0 +1,90 @@
+//! Two tables beside each other: of two files, and of one mail.
+
+use crate::ran::output;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside");
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let path = dir.join(name);
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+fn ran(words: &[&str], paths: &[&Path]) -> (Option<i32>, String) {
+    let all = words.iter().map(Into::into).chain(paths.iter().map(|p| p.as_os_str().to_owned()));
+    let out = output(all);
+    (out.status.code(), String::from_utf8(out.stdout).expect("text"))
+}
+
+/// A table, the same with something changed, and the name of what changed most.
+fn pairs() -> Vec<(&'static str, String, String, &'static str)> {
+    let domains = "domain                          status          children        performance\n    \
+        /device                         runtime status                  managed by\n\
+        ------------------------------------------------------------------------------\n\
+        isp                             on                                      0\n    \
+        /devices/platform/soc/32e4.isp  active                 0           SW\n\
+        hdmi                            off-0                                   0\n    \
+        /devices/platform/soc/32fd.hdmi suspended              0           SW\n";
+    let clock = "     From  :   To\n           : 150000000 600000000   time(ms)\n\
+        * 150000000:         0         7   6000\n  600000000:         6         0   2000\n\
+        Total transition : 13\n";
+    let load = "seq: (groupid=0, jobs=1): err= 0: pid=77: Fri Jan 10 08:00:00 2025\n  \
+        write: IOPS=900, BW=112MiB/s (118MB/s)(3.3GiB/30001msec)\n    \
+        clat (usec): min=300, max=9000, avg=1100.00, stdev=90.00\n    \
+        clat percentiles (usec):\n     |  1.00th=[  400], 50.00th=[ 1050], 99.00th=[ 2000]\n";
+    let files = "/sys/devices/platform/fd58.uart/power/control:on\n\
+        /sys/devices/platform/fd58.uart/power/runtime_status:active\n";
+    let busy = "Core\tCPU\tAvg_MHz\tBusy%\tBzy_MHz\tCPU%c7\tPk%pc10\tSYS%LPI\n\
+        -\t-\t12\t1.10\t1090\t96.00\t70.00\t3.00\n0\t0\t12\t1.10\t1090\t96.00\t70.00\t3.00\n";
+    let two = |text: &str, from: &str, to: &str| (text.to_owned(), text.replace(from, to));
+    let row = |name, (a, b): (String, String), what| (name, a, b, what);
+    vec![
+        row(
+            "domains",
+            two(
+                domains,
+                "isp                             on ",
+                "isp                             off",
+            ),
+            "isp",
+        ),
+        row("clock", two(clock, "2000\n", "18000\n"), "150.0 MHz"),
+        row("load", two(load, "avg=1100.00", "avg=4400.00"), "write, mean latency"),
+        row(
+            "files",
+            two(files, "control:on", "control:auto"),
+            "/sys/devices/platform/fd58.uart/power/control",
+        ),
+        row("busy", two(busy, "3.00", "81.00"), "SYS%LPI"),
+    ]
+}
+
+#[test]
+fn tables_of_two_files_and_of_one_mail_are_compared() {
+    for (name, before, after, what) in pairs() {
+        let (a, b) =
+            (file(&format!("{name}-a.txt"), &before), file(&format!("{name}-b.txt"), &after));
+        let first = format!("What changed most is {what}:");
+        let flat = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (code, screen) = ran(&["compare"], &[&a, &b]);
+        assert_eq!(code, Some(0), "{name}: {screen}");
+        assert!(flat(&screen).starts_with(&first), "{name}: {screen}");
+        let mail =
+            format!("Hello,\n\nbefore the change:\n\n{before}\nand after it:\n\n{after}\nThanks\n");
+        let mail = file(&format!("{name}-mail.txt"), &mail);
+        let (code, screen) = ran(&["compare"], &[&mail]);
+        assert_eq!(code, Some(0), "{name}: {screen}");
+        assert!(flat(&screen).starts_with(&first), "{name}: {screen}");
+        let (code, json) = ran(&["compare", "--json"], &[&a, &b]);
+        let doc: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(
+            (code, &doc["beside"]["moved"][0]["name"]),
+            (Some(0), &Value::from(what)),
+            "{name}"
+        );
+        // One table alone has nothing beside it.
+        assert_eq!(ran(&["compare"], &[&a]).0, Some(2), "{name}");
+    }
+}

@@ -1,0 +1,418 @@
+//! Which device a sleep without callbacks waited for, as far as the kernel's own lines tell.
+//!
+//! Without `pm_print_times` a log still says that a device was not ready for so long, that a
+//! link is slow, that firmware was loaded or a port was reset. What the kernel counts itself is
+//! certain. What a device says it waits for, and says to be over, is likely. A silence that a
+//! device's line begins or ends is a guess: others say nothing and may be as slow.
+
+use crate::Case;
+use crate::finding::{Confidence, Device};
+use crate::formats::all;
+use crate::message::{Message, Trust, thousandths};
+use crate::rules::abort::owner;
+use crate::stage::Stages;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+
+/// A silence or a wait below this names nobody: lines of one device come as far apart while
+/// others work. Ours.
+pub const LEAST: Ns = Ns(100_000_000);
+
+/// What a device says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// It was not ready after it was to come back (drivers/pci/pci.c:pci_dev_wait).
+    NotReady,
+    /// Its link came up late (drivers/ata/libata-core.c:ata_wait_ready).
+    Link,
+    /// It was reset (drivers/usb/core/hub.c:hub_port_init, and drivers' own words).
+    Reset,
+    /// It did not answer in time.
+    Timeout,
+    /// Its firmware was loaded or started.
+    Firmware,
+    /// A disk wrote its cache, stopped or spun up (drivers/scsi/sd.c).
+    Disk,
+    /// It was the next to speak, or the last.
+    Silence,
+}
+
+impl Cause {
+    /// The word of JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::NotReady => "not_ready",
+            Cause::Link => "link",
+            Cause::Reset => "reset",
+            Cause::Timeout => "timeout",
+            Cause::Firmware => "firmware",
+            Cause::Disk => "disk",
+            Cause::Silence => "silence",
+        }
+    }
+}
+
+/// A device that the lines of a sleep say was waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The device, as the log names it.
+    pub device: Device,
+    /// On which way; `None` where the lines do not tell.
+    pub direction: Option<Direction>,
+    /// What its longest wait was.
+    pub cause: Cause,
+    /// What the kernel counted, or what passed between lines, all its waits together.
+    pub time: Ns,
+    /// The kernel counted it; else it passed between lines, and others may have been waited
+    /// for meanwhile.
+    pub counted: bool,
+    /// How sure it is that this device was waited for.
+    pub confidence: Confidence,
+    /// Line of the message that tells it best.
+    pub line: u64,
+    /// That message.
+    pub text: String,
+}
+
+/// A piece of time for which a message names a device.
+struct Piece<'a> {
+    device: Device,
+    direction: Option<Direction>,
+    cause: Cause,
+    span: Option<(Ns, Ns)>,
+    counted: Option<Ns>,
+    confidence: Confidence,
+    message: &'a Message,
+}
+
+/// Devices that the messages of each range of lines say were waited for, longest first.
+pub fn waits(case: &Case, ranges: &[(u64, u64)]) -> Vec<Vec<Wait>> {
+    let stages = Stages::new(&case.messages);
+    ranges.iter().map(|&(first, last)| of_range(case, &stages, first, last)).collect()
+}
+
+fn of_range(case: &Case, stages: &Stages<'_>, first: u64, last: u64) -> Vec<Wait> {
+    let begin = case.messages.partition_point(|m| m.line < first);
+    let end = case.messages.partition_point(|m| m.line <= last);
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    let mut before: Option<usize> = None;
+    // What a device announced and has not ended.
+    let mut open: Vec<(Device, Cause, usize)> = Vec::new();
+    for at in begin..end.max(begin) {
+        let m = &case.messages[at];
+        if m.trust != Trust::Logged {
+            continue;
+        }
+        let speaker = speaker(&m.text);
+        let piece = |device: &Device, direction, cause, confidence| Piece {
+            device: device.clone(),
+            direction,
+            cause,
+            span: None,
+            counted: None,
+            confidence,
+            message: m,
+        };
+        if let Some((device, counted)) = speaker.as_ref().zip(counted(&m.text)) {
+            let direction =
+                direction_of(&m.text).or_else(|| stages.at(at, &[]).map(|s| s.direction));
+            let cause = cause(&m.text).unwrap_or(Cause::Silence);
+            let told = piece(device, direction, cause, Confidence::Certain);
+            pieces.push(Piece { counted: Some(counted), ..told });
+        }
+        if m.time.is_none() {
+            continue;
+        }
+        let mut told = false;
+        if let Some(device) = &speaker {
+            let ended = open.iter().position(|o| o.0 == *device);
+            if let Some((device, cause, from)) = ended.map(|i| open.swap_remove(i))
+                && let Some((span, direction)) = within(case, stages, from, at)
+            {
+                let wait = piece(&device, Some(direction), cause, Confidence::Likely);
+                pieces.push(Piece { span: Some(span), ..wait });
+                told = true;
+            }
+            if let Some(cause) = announced(&m.text) {
+                open.push((device.clone(), cause, at));
+            }
+        }
+        // A silence before the message.
+        if let Some(from) = before.filter(|_| !told)
+            && let Some((span, direction)) = within(case, stages, from, at)
+        {
+            let ends = speaker.as_ref().map(|d| (d, cause(&m.text)));
+            let last = &case.messages[from];
+            let began = self::speaker(&last.text).zip(announced(&last.text));
+            let (device, cause, confidence, message) = match (ends, began) {
+                (Some((d, Some(cause))), _) => (d.clone(), cause, Confidence::Likely, m),
+                (_, Some((d, cause))) => (d, cause, Confidence::Guess, last),
+                (Some((d, None)), None) => (d.clone(), Cause::Silence, Confidence::Guess, m),
+                (None, None) => {
+                    before = Some(at);
+                    continue;
+                }
+            };
+            let wait = piece(&device, Some(direction), cause, confidence);
+            pieces.push(Piece { span: Some(span), message, ..wait });
+        }
+        before = Some(at);
+    }
+    ranked(pieces)
+}
+
+/// The time between two messages, where it is long, of one half, and of devices.
+fn within(
+    case: &Case,
+    stages: &Stages<'_>,
+    from: usize,
+    to: usize,
+) -> Option<((Ns, Ns), Direction)> {
+    let (a, b) = (case.messages[from].time?, case.messages[to].time?);
+    if b.since(a) < LEAST {
+        return None;
+    }
+    let stage = stages.between(from, to)?;
+    let others = [
+        Phase::Sync,
+        Phase::Freeze,
+        Phase::FreezeUser,
+        Phase::FreezeKernel,
+        Phase::Thaw,
+        Phase::Console,
+        Phase::CpuOff,
+    ];
+    let devices = stage.phase.is_none_or(|p| !others.contains(&p));
+    devices.then_some(((a, b), stage.direction))
+}
+
+/// One entry a device and half: what was counted, else all its time between lines.
+fn ranked(mut pieces: Vec<Piece<'_>>) -> Vec<Wait> {
+    // Lines that count a wait of no known half belong to the half that the device has.
+    let known: Vec<(Device, Option<Direction>)> =
+        pieces.iter().map(|p| (p.device.clone(), p.direction)).filter(|p| p.1.is_some()).collect();
+    for p in pieces.iter_mut().filter(|p| p.direction.is_none()) {
+        p.direction = known.iter().find(|k| k.0 == p.device).and_then(|k| k.1);
+    }
+    pieces.sort_by(|x, y| {
+        let key = |p: &Piece<'_>| (p.device.name.clone(), p.direction, p.span);
+        key(x).cmp(&key(y))
+    });
+    let mut out: Vec<Wait> = Vec::new();
+    for group in
+        pieces.chunk_by(|x, y| x.device.name == y.device.name && x.direction == y.direction)
+    {
+        let counted = group.iter().filter_map(|p| Some((p.counted?, p))).max_by_key(|c| c.0);
+        let mut between = Ns::ZERO;
+        let mut until = Ns(i64::MIN);
+        for (start, end) in group.iter().filter_map(|p| p.span) {
+            between += end.since(start.max(until));
+            until = until.max(end);
+        }
+        let longest = group.iter().filter(|p| p.span.is_some()).max_by_key(|p| {
+            let (start, end) = p.span.unwrap_or_default();
+            (std::cmp::Reverse(p.confidence), end.since(start))
+        });
+        let (time, piece) = match (counted, longest) {
+            (Some((t, piece)), _) => (t, piece),
+            (None, Some(piece)) => (between, piece),
+            (None, None) => continue,
+        };
+        if time < LEAST {
+            continue;
+        }
+        let driver = group.iter().find(|p| !p.device.driver.is_empty());
+        out.push(Wait {
+            device: driver.unwrap_or(piece).device.clone(),
+            direction: piece.direction,
+            cause: piece.cause,
+            time,
+            counted: counted.is_some(),
+            confidence: piece.confidence,
+            line: piece.message.line,
+            text: piece.message.text.clone(),
+        });
+    }
+    out.sort_by_key(|w| (std::cmp::Reverse(w.time), w.line));
+    out
+}
+
+/// The device that a message is said of: by its format, else `DRIVER DEVICE: …` or `ata3: …`.
+fn speaker(text: &str) -> Option<Device> {
+    let known = all().recognise(text).and_then(|k| k.device);
+    if let Some((driver, name)) = known.filter(|d| !d.1.is_empty()) {
+        return Some(base(Device { name: name.into(), driver: driver.into() }));
+    }
+    text.split_once(": ").filter(|(head, _)| head.split(' ').count() <= 3)?;
+    let device = owner(text);
+    let word = |w: &str| {
+        !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || b":._-@/".contains(&b))
+    };
+    let number = device.name.bytes().any(|b| b.is_ascii_digit());
+    // `CPU 3: …`, `PM: …` and programs are no devices.
+    let lower = device.name.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+    let is = match device.driver.as_str() {
+        "" => number && lower && word(&device.name) && !device.name.contains(['/', '[']),
+        driver => word(driver) && word(&device.name) && number && driver != "CPU",
+    };
+    is.then(|| base(device))
+}
+
+/// A port speaks for what hangs on it: `ata3.00` is `ata3`.
+fn base(mut device: Device) -> Device {
+    let port = device.name.strip_prefix("ata").and_then(|r| r.split_once('.'));
+    if port.is_some_and(|(n, m)| [n, m].iter().all(|p| p.bytes().all(|b| b.is_ascii_digit()))) {
+        let end = device.name.find('.').unwrap_or(device.name.len());
+        device.name.truncate(end);
+    }
+    device
+}
+
+/// What the words of a message say that its device took time for.
+fn cause(text: &str) -> Option<Cause> {
+    let text = text.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
+    Some(if has(&["ready "]) && text.contains("ms after ") {
+        Cause::NotReady
+    } else if has(&["timed out", "timeout", "not responding", "no response", "did not respond"]) {
+        Cause::Timeout
+    } else if has(&["link is slow", "link up", "link is up", "link down", "link training"]) {
+        Cause::Link
+    } else if has(&[
+        "firmware",
+        "microcode",
+        "fw version",
+        "fw_version",
+        "build time",
+        "bootloader",
+    ]) {
+        Cause::Firmware
+    } else if has(&["reset"]) {
+        Cause::Reset
+    } else if has(&["starting disk", "stopping disk", "synchronizing scsi cache", "spinning up"]) {
+        Cause::Disk
+    } else {
+        return None;
+    })
+}
+
+/// What a message says that its device will take time for.
+fn announced(text: &str) -> Option<Cause> {
+    let low = text.to_ascii_lowercase();
+    let begins = ["; waiting", "is slow", "please be patient", "starting disk", "stopping disk"];
+    let also = ["synchronizing scsi cache", "resetting", "loading firmware", "reset "];
+    let is = begins.iter().chain(&also).any(|w| low.contains(w));
+    is.then(|| cause(text)).flatten()
+}
+
+/// A way that the message itself names.
+fn direction_of(text: &str) -> Option<Direction> {
+    text.contains(" after resume").then_some(Direction::Resume)
+}
+
+/// A time that the kernel counted in a message of a device: `not ready 2047ms after resume`,
+/// `… took 1200 ms`, `… after 350000 usecs`.
+fn counted(text: &str) -> Option<Ns> {
+    let ready = || {
+        let rest = text.split_once("ready ")?.1;
+        let (ms, why) = rest.split_once("ms after ")?;
+        let asleep = why.starts_with("resume") || why.starts_with("PM D3");
+        asleep.then(|| ms.parse::<i64>().ok())??.checked_mul(1_000_000)
+    };
+    let worded = || {
+        ["took ", "after ", "waited "].iter().find_map(|word| {
+            let rest = text.split_once(word)?.1.trim_start();
+            let value = thousandths(rest)?;
+            let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            let unit = unit.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;
+            let thousandth: i64 = match unit {
+                "us" | "usec" | "usecs" | "microseconds" => 1,
+                "ms" | "msec" | "msecs" | "milliseconds" => 1_000,
+                "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000,
+                _ => return None,
+            };
+            i64::try_from(value).ok()?.checked_mul(thousandth)
+        })
+    };
+    ready().or_else(worded).map(Ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(lines: &[(i64, &str)]) -> Case {
+        let message = |(i, (ms, text)): (usize, &(i64, &str))| Message {
+            line: i as u64 + 1,
+            time: Some(Ns(ms * 1_000_000)),
+            second: None,
+            text: text.to_string(),
+            trust: Trust::Logged,
+        };
+        let messages: Vec<Message> = lines.iter().enumerate().map(message).collect();
+        Case { messages, ..Case::default() }
+    }
+
+    fn told(lines: &[(i64, &str)]) -> Vec<String> {
+        let say = |w: Wait| {
+            let way = w.direction.map_or("?", Direction::name);
+            let (cause, sure) = (w.cause.name(), w.confidence.name());
+            format!("{} {way} {cause} {} {sure}", w.device.name, w.time.0 / 1_000_000)
+        };
+        waits(&case(lines), &[(1, lines.len() as u64)]).remove(0).into_iter().map(say).collect()
+    }
+
+    #[test]
+    fn what_the_kernel_counts_is_certain_and_what_a_device_ends_is_likely() {
+        let list = told(&[
+            (0, "PM: suspend entry (deep)"),
+            (10, "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)"),
+            (20, "sd 4:0:0:0: [sdc] Synchronizing SCSI cache"),
+            (820, "sd 4:0:0:0: [sdc] Stopping disk"),
+            (2_000, "ACPI: EC: interrupt blocked"),
+            (2_001, "Disabling non-boot CPUs ..."),
+            (9_000, "Enabling non-boot CPUs ..."),
+            (9_010, "ACPI: EC: interrupt unblocked"),
+            (9_500, "pcieport 0000:00:1d.2: not ready 511ms after resume; waiting"),
+            (10_200, "ata5: link is slow to respond, please be patient (ready=0)"),
+            (11_400, "usb 3-2: reset SuperSpeed USB device number 4 using xhci_hcd"),
+            (13_600, "ata5: SATA link up 3.0 Gbps (SStatus 123 SControl 300)"),
+            (13_700, "OOM killer enabled."),
+            (18_700, "igb 0000:09:00.0 enp9s0: igb: enp9s0 NIC Link is Up"),
+        ]);
+        assert_eq!(
+            list,
+            [
+                "ata5 resume link 4100 likely",
+                "4:0:0:0 suspend disk 1980 likely",
+                "3-2 resume reset 1200 likely",
+                "0000:00:1d.2 resume not_ready 511 certain",
+            ]
+        );
+    }
+
+    #[test]
+    fn silence_across_the_sleep_names_nobody() {
+        // The machine sleeps between the two, and no line says where.
+        let list = told(&[
+            (0, "PM: suspend entry (s2idle)"),
+            (10, "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)"),
+            (20, "nvme 0000:71:00.0: platform quirk: setting simple suspend"),
+            (7_000_000, "nvme nvme2: 12/0/0 default/read/poll queues"),
+            (7_000_010, "OOM killer enabled."),
+        ]);
+        assert_eq!(list, Vec::<String>::new());
+    }
+
+    #[test]
+    fn who_speaks_next_is_a_guess() {
+        let list = told(&[
+            (0, "PM: suspend entry (deep)"),
+            (5, "Enabling non-boot CPUs ..."),
+            (10, "ACPI: EC: interrupt unblocked"),
+            (1_510, "mmc3: new HS400 MMC card at address 0001"),
+            (1_520, "OOM killer enabled."),
+        ]);
+        assert_eq!(list, ["mmc3 resume silence 1500 guess"]);
+    }
+}
