@@ -659,7 +659,10 @@ fn the_doctor_counts_errors_that_no_rule_knows() {
 ";
     let text = words(&["doctor", "-"], log);
     assert!(text.starts_with("No rule found a fault. A line tells of an error of 1-1 (usb)"));
-    assert!(text.contains("[ 1.500000] usb 1-1: device descriptor read/64, error -71"), "{text}");
+    assert!(
+        text.contains("line 2 at 1.500000 s: usb 1-1: device descriptor read/64, error -71"),
+        "{text}"
+    );
 }
 
 #[test]
