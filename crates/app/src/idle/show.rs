@@ -97,6 +97,6 @@ pub fn compare(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<Beside>> 
 pub fn compare_one(given: &Given) -> Result<Option<Beside>> {
     let r = given.idle(Keep::Counts)?;
     let slept = r.traces.iter().filter(|t| t.tally.sleeps() > 0);
-    let traces: Vec<Sleeps> = slept.cloned().collect();
+    let traces: Vec<_> = slept.cloned().collect();
     Ok(just_two(&r.runs[..r.runs.len().min(2)], &traces, &r.snapshots, false))
 }
