@@ -69,7 +69,7 @@ pub fn accounts(list: &[&Account<'_>]) -> String {
         out.push_str(&plain_table(head, rows(account)));
     }
     if !out.is_empty() {
-        out.push_str("  On the critical path of the cycle in the middle (of two: their mean).\n");
+        out.push_str("  On the critical path of the median cycle (of two: their mean).\n");
     }
     out
 }
