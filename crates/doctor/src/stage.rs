@@ -246,16 +246,13 @@ const FAR: usize = 2_000;
 /// What the functions of the core tell (drivers/base/power/main.c, 3.0 to 7.3).
 fn of_frames(frames: &[Frame]) -> Option<Stage> {
     use Direction::{Resume, Suspend};
-    let known: [(&str, Direction, Option<Phase>); 26] = [
+    let known: [(&str, Direction, Option<Phase>); 23] = [
         ("device_suspend_noirq", Suspend, Some(Phase::Noirq)),
-        ("__device_suspend_noirq", Suspend, Some(Phase::Noirq)),
         ("dpm_suspend_noirq", Suspend, Some(Phase::Noirq)),
         ("dpm_noirq_suspend_devices", Suspend, Some(Phase::Noirq)),
         ("device_suspend_late", Suspend, Some(Phase::Late)),
-        ("__device_suspend_late", Suspend, Some(Phase::Late)),
         ("dpm_suspend_late", Suspend, Some(Phase::Late)),
         ("device_suspend", Suspend, Some(Phase::Suspend)),
-        ("__device_suspend", Suspend, Some(Phase::Suspend)),
         ("dpm_suspend", Suspend, Some(Phase::Suspend)),
         ("dpm_suspend_start", Suspend, Some(Phase::Suspend)),
         ("device_prepare", Suspend, Some(Phase::Prepare)),
@@ -276,7 +273,14 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
     ];
     let has = |name: &str| frames.iter().any(|f| f.function == name);
     let by_name = frames.iter().find_map(|f| {
-        let k = known.iter().find(|k| k.0 == f.function)?;
+        // The compiler puts words behind a name, the core marks before it: what runs a device
+        // is `__device_resume_early` in some releases, and `async_resume_early` beside it.
+        let name = f.function.split('.').next().unwrap_or_default().trim_start_matches("__");
+        let of_device = name.strip_prefix("async_").map(|n| format!("device_{n}"));
+        let k = known
+            .iter()
+            .find(|k| k.0 == name)
+            .or_else(|| known.iter().find(|k| of_device.as_deref() == Some(k.0)))?;
         Some(Stage::new(k.1, k.2))
     });
     // Frames of inlined functions are missing; what a sleep does with CPUs is told apart from

@@ -549,6 +549,28 @@ fn a_failing_device_is_named_with_its_errno() {
 }
 
 #[test]
+fn a_device_that_is_not_prepared_ends_the_way_down() {
+    let log = "\
+[   20.000000] PM: suspend entry (deep)
+[   20.001000] Freezing user space processes
+[   20.002000] Freezing user space processes completed (elapsed 0.000 seconds)
+[   20.003000] Freezing remaining freezable tasks
+[   20.004000] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)
+[   20.005000] pikaphy pikaphy.4: PM: device_prepare(): pika_prepare [pikaphy] returns -22
+[   20.005100] pikaphy pikaphy.4: PM: not prepared for power transition: code -22
+[   20.005200] PM: Some devices failed to suspend, or early wake event detected
+[   20.006000] OOM killer enabled.
+[   20.006100] Restarting tasks ... done.
+[   20.007000] PM: suspend exit
+";
+    let c = capture(log);
+    let Outcome::AbortedByDevice { device: Some(d), errno } = c.cycles[0].outcome else {
+        panic!("{:?}", c.cycles[0].outcome)
+    };
+    assert_eq!((c.names.get(c.graph.get(d).name), errno), ("pikaphy.4", -22));
+}
+
+#[test]
 fn tasks_that_would_not_freeze_are_named() {
     for dump in [
         "task:mount.nfs       state:D stack:0     pid:812   ppid:1",

@@ -343,3 +343,33 @@ fn a_wakeup_that_ends_a_restore_ends_no_sleep() {
     assert_eq!(f.about.devices[0].name, "PNP0C0C:00");
     assert!(!all.iter().any(|f| f.id == "abort-wakeup" || f.id == "hib-load-failed"), "{all:?}");
 }
+
+/// A warning of a thread that 6.1 resumes an early device in.
+const EARLY: [&str; 7] = [
+    "WARNING: CPU: 0 PID: 24 at drivers/pika/core.c:91 pika_check+0x1d/0x30 [pika]",
+    "RIP: 0010:pika_check+0x1d/0x30 [pika]",
+    "Call Trace:",
+    " dpm_run_callback+0x4a/0x150",
+    " __device_resume_early+0x8a/0x260",
+    " async_resume_early+0x19/0x30",
+    "---[ end trace 0000000000000000 ]---",
+];
+
+#[test]
+fn a_warning_in_two_phases_is_two_findings() {
+    let down = ["WARNING: CPU: 0 PID: 9 at drivers/pika/core.c:91 pika_check+0x1d/0x30 [pika]"];
+    let lines: Vec<String> = sleep(&[down[0], "RIP: 0010:pika_check+0x1d/0x30 [pika]"], &EARLY);
+    for (dress, text) in dressed(&lines) {
+        let all = found(&text);
+        let warned = all.iter().filter(|f| f.id == "phase-warning");
+        let seen: Vec<_> = warned.map(|f| (f.about.direction, f.about.phase)).collect();
+        assert_eq!(
+            seen,
+            [
+                (Some(Direction::Suspend), Some(Phase::Suspend)),
+                (Some(Direction::Resume), Some(Phase::ResumeEarly))
+            ],
+            "{dress}"
+        );
+    }
+}

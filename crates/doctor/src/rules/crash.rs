@@ -34,6 +34,15 @@ impl When {
             When::After(None) => "right after the sleep".into(),
         }
     }
+
+    /// Whether two reports came at the same stage of a sleep.
+    fn is_like(self, other: When) -> bool {
+        match (self, other) {
+            (When::Inside(a), When::Inside(b)) => a == b,
+            (When::After(_), When::After(_)) => true,
+            _ => false,
+        }
+    }
 }
 
 fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Option<When> {
@@ -76,7 +85,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             || t.words.contains("unrecoverable failure")
                 && out.iter().any(|f| f.id == "device-hang")
     };
-    // One finding of each kind and function, however often.
+    // One finding of each kind and function in a phase, however often.
     let mut groups: Vec<(When, Vec<&Trouble<'_>>)> = Vec::new();
     let same = |a: &Trouble<'_>, b: &Trouble<'_>| {
         a.kind == b.kind && a.culprit() == b.culprit() && a.task == b.task
@@ -103,7 +112,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         if matches!(w, When::After(_)) && elsewhere.iter().any(|x| same(x, t)) {
             continue;
         }
-        match groups.iter_mut().find(|g| same(g.1[0], t)) {
+        match groups.iter_mut().find(|g| g.0.is_like(w) && same(g.1[0], t)) {
             Some(g) => g.1.push(t),
             None => groups.push((w, Vec::from([t]))),
         }

@@ -416,9 +416,17 @@ fn over(
     }
 }
 
-/// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, and
-/// the older `PM: Device DEV failed to suspend: error -16`.
+/// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, the older
+/// `PM: Device DEV failed to suspend: error -16`, and `DRV DEV: PM: not prepared for power
+/// transition: code -22` (drivers/base/power/main.c:dpm_prepare).
 fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
+    const UNPREPARED: &[u8] = b": not prepared for power transition: code ";
+    if let Some(at) = memmem::find(text, UNPREPARED) {
+        let code = number(&text[at + UNPREPARED.len()..]).and_then(|e| i32::try_from(e).ok());
+        let Some(errno) = code.filter(|e| *e != 0) else { return false };
+        refused(log, &text[..at], errno, Phase::Prepare);
+        return true;
+    }
     let Some(at) = memmem::find(text, b"failed to ") else { return false };
     let Some(sign) = memmem::find(&text[at..], b": error ") else { return false };
     let Some(errno) = number(&text[at + sign + b": error ".len()..]) else { return false };
@@ -431,24 +439,30 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
         return false;
     }
     let way = &verb[..sign - b"failed to ".len()];
-    let owner = text[..at].trim_ascii_end();
-    let (driver, device, driver_known) = if let Some(device) = owner.strip_prefix(b"Device ") {
-        (&b""[..], device, false)
-    } else {
-        let owner = owner.strip_suffix(b": PM:").or(owner.strip_suffix(b":")).unwrap_or(owner);
-        let (driver, device) = super::calls::split(owner);
-        (driver, device, false)
-    };
-    let at = log.now;
-    log.t.note_failure(&DeviceKey { driver, device, parent: b"", driver_known }, errno, at);
     let has = |word: &[u8]| memmem::find(way, word).is_some();
-    log.refuse(match () {
+    let phase = match () {
         () if has(b" noirq") => Phase::Noirq,
         () if has(b" late") => Phase::Late,
         () if has(b"prepare") => Phase::Prepare,
         () => Phase::Suspend,
-    });
+    };
+    refused(log, &text[..at], errno, phase);
     true
+}
+
+/// The device that `owner` names ended the way down in `phase`.
+fn refused(log: &mut Log<'_>, owner: &[u8], errno: i32, phase: Phase) {
+    let owner = owner.trim_ascii_end();
+    let (driver, device) = if let Some(device) = owner.strip_prefix(b"Device ") {
+        (&b""[..], device)
+    } else {
+        let owner = owner.strip_suffix(b": PM:").or(owner.strip_suffix(b": PM")).unwrap_or(owner);
+        super::calls::split(owner.strip_suffix(b":").unwrap_or(owner))
+    };
+    let at = log.now;
+    let key = DeviceKey { driver, device, parent: b"", driver_known: false };
+    log.t.note_failure(&key, errno, at);
+    log.refuse(phase);
 }
 
 /// CPUs, system core, sleep.
