@@ -25,6 +25,7 @@ mod machine;
 mod manual;
 mod modes;
 mod paths;
+mod posted;
 mod ran;
 mod readme;
 mod reality;

@@ -6,14 +6,17 @@
 //! | a log of sleeps that go well or do not, and what is true of it | `story` |
 //! | as whoever keeps it writes it down | `dress` |
 //! | what mails, forums and hands do to it | `damage` |
+//! | what befalls files | `bytes` |
 //!
 //! A log of a real kernel is taken in by [`lines_of`]. Same seed, same bytes.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod damage;
 mod dress;
 mod story;
 
+pub use bytes::torn;
 pub use damage::Damage;
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
@@ -51,7 +54,7 @@ pub struct Text {
 }
 
 /// The messages of a raw log, `[   12.345678] text`; other lines are left out.
-pub(crate) fn lines_of(raw: &str) -> Vec<Line> {
+pub fn lines_of(raw: &str) -> Vec<Line> {
     let mut frozen = false;
     raw.lines()
         .filter_map(|line| {
@@ -92,6 +95,18 @@ pub fn drawn(log: &[Line], random: &mut Random) -> Text {
     let damages: Vec<Damage> =
         (0..one(random, 3)).map(|_| Damage::ALL[one(random, Damage::ALL.len())]).collect();
     posted(log, dress, &damages, random)
+}
+
+/// Any text with at most two drawn damages.
+pub fn damaged(text: &str, random: &mut Random) -> String {
+    let mut rows: Vec<Row> = text.lines().map(|l| Row { of: None, text: l.into() }).collect();
+    let draw = |random: &mut Random| Damage::ALL[random.below(Damage::ALL.len() as u64) as usize];
+    let mut damages: Vec<Damage> = (0..random.below(3)).map(|_| draw(random)).collect();
+    damages.sort_unstable();
+    for damage in damages {
+        damage.apply(&mut rows, Dress::Raw, random);
+    }
+    rows.into_iter().flat_map(|r| [r.text, "\n".into()]).collect()
 }
 
 /// A line of the text.

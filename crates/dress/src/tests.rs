@@ -58,3 +58,18 @@ fn damages_happen_in_their_order() {
             && text.bytes.lines().all(|l| l.starts_with("> ") && l.len() <= 82)
     );
 }
+
+#[test]
+fn files_are_torn_by_seed() {
+    let torn_by = |seed| {
+        let mut bytes = b"[    1.000000] PM: suspend exit\nand more\n".to_vec();
+        let mut random = Random::new(seed);
+        (0..20).for_each(|_| torn(&mut bytes, b"[    2.000000] other\n", &mut random));
+        bytes
+    };
+    assert_eq!(torn_by(3), torn_by(3));
+    let all: Vec<Vec<u8>> = (0..200).map(torn_by).collect();
+    assert!(all.iter().any(Vec::is_empty) || all.iter().any(|b| b.len() > 100));
+    // Nothing to tear, or to splice with, is no failure.
+    (0..200).for_each(|seed| torn(&mut Vec::new(), b"", &mut Random::new(seed)));
+}
