@@ -6,6 +6,7 @@ mod cuts;
 mod decide;
 mod disks;
 mod domains;
+mod field_kernels;
 mod formats;
 mod governor;
 mod guests;
@@ -45,6 +46,7 @@ fn main() -> Result<ExitCode> {
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("domains") => return domains::run(&args.collect::<Vec<_>>()),
+        Some("field-kernels") => field_kernels::run(&args.collect::<Vec<_>>())?,
         Some("formats") => formats::run(&args.collect::<Vec<_>>())?,
         Some("governor") => return governor::run(&args.collect::<Vec<_>>()),
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),

@@ -21,13 +21,13 @@ const USAGE: &str =
 
 /// What was right, of what there was to say.
 #[derive(Clone, Copy, Debug, Default)]
-struct Score {
+pub(crate) struct Score {
     right: u32,
     of: u32,
 }
 
 impl Score {
-    fn count(&mut self, right: bool) {
+    pub(crate) fn count(&mut self, right: bool) {
         self.right += u32::from(right);
         self.of += 1;
     }
@@ -41,10 +41,34 @@ impl Score {
 }
 
 /// What is asked of a text.
-const ASKED: [&str; 6] =
+pub(crate) const ASKED: [&str; 6] =
     ["attempts", "mode", "end", "figures", "trouble named", "no false finding"];
 
-type Scores = [Score; ASKED.len()];
+pub(crate) type Scores = [Score; ASKED.len()];
+
+/// Scores by group and row.
+pub(crate) type Table = BTreeMap<(&'static str, String), Scores>;
+
+/// Adds what came of a text to its rows.
+pub(crate) fn add(table: &mut Table, rows: Vec<(&'static str, String)>, scores: &Scores) {
+    for row in rows {
+        let sums = table.entry(row).or_default();
+        for (sum, score) in sums.iter_mut().zip(scores) {
+            sum.right += score.right;
+            sum.of += score.of;
+        }
+    }
+}
+
+/// The rows of a text by its dress and its damages.
+pub(crate) fn rows_of(text: &Text) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("2 dress", format!("{:?}", text.dress))];
+    rows.extend(text.damages.iter().map(|d| ("3 damage", format!("{d:?}"))));
+    if text.damages.is_empty() {
+        rows.push(("3 damage", "none".into()));
+    }
+    rows
+}
 
 /// Prints how many of the made-up logs are read and judged right.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -64,30 +88,16 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             _ => bail!(USAGE),
         }
     }
-    let mut table: BTreeMap<(&str, String), Scores> = BTreeMap::new();
+    let mut table = Table::new();
     for seed in first..first + number {
         let (story, text) = made(seed);
         let (scores, said) = scored(&story, &text);
         if wrong && !said.is_empty() {
             eprintln!("seed {seed}, {:?} {:?}: {}", text.dress, text.damages, said.join("; "));
         }
-        let mut rows = vec![
-            ("0 all", "all".to_string()),
-            ("1 kernel", story.kernel.name().into()),
-            ("2 dress", format!("{:?}", text.dress)),
-        ];
-        let damages = text.damages.iter().map(|d| ("3 damage", format!("{d:?}")));
-        rows.extend(damages);
-        if text.damages.is_empty() {
-            rows.push(("3 damage", "none".into()));
-        }
-        for row in rows {
-            let sums = table.entry(row).or_default();
-            for (sum, score) in sums.iter_mut().zip(scores) {
-                sum.right += score.right;
-                sum.of += score.of;
-            }
-        }
+        let mut rows = vec![("0 all", "all".to_string()), ("1 kernel", story.kernel.name().into())];
+        rows.extend(rows_of(&text));
+        add(&mut table, rows, &scores);
     }
     let page = page(&table, number, first);
     match file {
@@ -192,16 +202,22 @@ fn culprit(trouble: &Trouble) -> Option<(&'static str, &'static str)> {
     }
 }
 
-fn page(table: &BTreeMap<(&str, String), Scores>, number: u64, first: u64) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
+fn page(table: &Table, number: u64, first: u64) -> String {
+    let mut out = format!(
         "# Made-up logs as people post them\n\n`cargo run -p xtask -- texts -n {number} --seed {first} -o docs/validation/texts.md` prints this page: \
          {number} logs of one to three sleeps in the words of 6.1, 6.12 and 7.3, made by `crates/dress`, in drawn dresses and \
          with at most two kinds of damage, read and judged. Of a text that lost lines only false findings are counted. `--wrong` \
-         lists what is wrong, `--text SEED` prints a text.\n"
+         lists what is wrong, `--text SEED` prints a text.\n\n"
     );
-    for group in ["0 all", "1 kernel", "2 dress", "3 damage"] {
+    out += &tables(table);
+    out
+}
+
+/// A table for each group of rows.
+pub(crate) fn tables(table: &Table) -> String {
+    let mut out = String::new();
+    let groups: std::collections::BTreeSet<&str> = table.keys().map(|(g, _)| *g).collect();
+    for group in groups {
         let _ = writeln!(out, "| {} | {} |", &group[2..], ASKED.join(" | "));
         let _ = writeln!(out, "|---|{}", "---|".repeat(ASKED.len()));
         for ((_, name), scores) in table.iter().filter(|((g, _), _)| *g == group) {

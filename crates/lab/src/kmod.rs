@@ -81,6 +81,12 @@ const PROBES: Source = Source {
     folder: "probes",
 };
 
+const TROUBLE: Source = Source {
+    name: "dormouse_trouble",
+    without: "trouble around a sleep needs a module; name another series with --kernel",
+    folder: "trouble",
+};
+
 const DEEP: Source = Source {
     name: "dormouse_deep",
     without: "suspend to memory without firmware needs a module; name another series with --kernel",
@@ -172,6 +178,14 @@ pub fn probes(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn deep(kernel: &Kernel) -> Result<PathBuf> {
     build(&DEEP, kernel)
+}
+
+/// What makes trouble around a sleep, for `kernel`; built if it is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn trouble(kernel: &Kernel) -> Result<PathBuf> {
+    build(&TROUBLE, kernel)
 }
 
 impl Source {
@@ -273,8 +287,10 @@ mod tests {
     /// in the laboratory only.
     #[test]
     fn every_module_has_what_its_kbuild_names() {
-        let all =
-            [&BOARD, &IDLE, &SCHEDULER, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES, &DEEP];
+        let all = [
+            &BOARD, &IDLE, &SCHEDULER, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES,
+            &TROUBLE, &DEEP,
+        ];
         for source in all {
             let files = source.files().unwrap();
             for name in ["Kbuild", "Makefile", "COPYING"] {

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dormouse_trouble: devices, tasks and works that make trouble around one sleep, as a
+ * plan says, so that the log of a real kernel is had with what is true of it.
+ *
+ * Files in debugfs, below dormouse_trouble/:
+ *   plan     what the next sleep meets, a line each: DEVICE PHASE WHAT NUMBER, or
+ *            "clear". PHASE is prepare, suspend, late, noirq, resume_noirq, early,
+ *            resume or complete; WHAT is one of
+ *              sleep N   the callback takes N ms
+ *              fail N    it returns -N
+ *              warn 0    it warns
+ *              oops 0    it reads where nothing is
+ *              bug 0     it says that it cannot be
+ *              wake 0    it is a wake-up of that device
+ *              stall N   it computes N ms and lets nobody else
+ *   hold     whoever waits by the files below stands until "clear"
+ *   wait, thread, work  tasks, threads and works that do not freeze; see waits.c
+ *   wake_ms  a wake-up so long after it is written
+ *   idle_ms  how long suspend-to-idle lasts before a timer ends it; 0: for ever
+ *   measured what each step of the last sleep took, by this module's own clock
+ */
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/irqflags.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/pm.h>
+#include <linux/pm_wakeup.h>
+#include <linux/sched/clock.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/suspend.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <trace/events/power.h>
+
+#include "trouble.h"
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#error "dormouse_trouble knows Linux 6.1 to 7.3"
+#endif
+
+enum phase {
+	PREPARE, SUSPEND, LATE, NOIRQ, RESUME_NOIRQ, EARLY, RESUME, COMPLETE, PHASES
+};
+
+static const char * const phase_names[] = {
+	"prepare", "suspend", "late", "noirq", "resume_noirq", "early", "resume",
+	"complete",
+};
+
+enum what { NOTHING, SLEEP, FAIL, WARNS, OOPS, BUGS, WAKE, STALL };
+
+static const char * const what_names[] = {
+	"nothing", "sleep", "fail", "warn", "oops", "bug", "wake", "stall",
+};
+
+#define TWO	2
+
+struct step {
+	enum what what;
+	unsigned int number;
+};
+
+struct one {
+	struct platform_device *pdev;
+	struct step steps[PHASES][TWO];
+};
+
+static const char * const names[] = {
+	"quux-phy", "vexnet", "zorb_codec", "wibble-hub", "elm-gpio", "firdsp",
+	"yew_mmc", "oak-bridge",
+};
+
+static struct one devices[ARRAY_SIZE(names)];
+static DEFINE_MUTEX(plan_lock);
+static struct dentry *dir;
+
+static noinline int trouble_warn(struct device *dev)
+{
+	WARN(1, "%s: state is not what it should be\n", dev_name(dev));
+	return 0;
+}
+
+static noinline int trouble_oops(struct device *dev)
+{
+	int *nothing = NULL;
+
+	OPTIMIZER_HIDE_VAR(nothing);
+	return READ_ONCE(nothing[16]);
+}
+
+static noinline int trouble_bug(struct device *dev)
+{
+	BUG();
+	return 0;
+}
+
+static noinline void trouble_stall(unsigned int ms)
+{
+	u64 end = local_clock() + (u64)ms * NSEC_PER_MSEC;
+
+	preempt_disable();
+	while (local_clock() < end)
+		cpu_relax();
+	preempt_enable();
+}
+
+static int act(struct device *dev, enum phase phase)
+{
+	struct one *d = dev_get_drvdata(dev);
+	int i, ret = 0;
+
+	for (i = 0; i < TWO; i++) {
+		unsigned int n = d->steps[phase][i].number;
+
+		switch (d->steps[phase][i].what) {
+		case SLEEP:
+			msleep(n);
+			break;
+		case FAIL:
+			ret = -(int)n;
+			break;
+		case WARNS:
+			trouble_warn(dev);
+			break;
+		case OOPS:
+			trouble_oops(dev);
+			break;
+		case BUGS:
+			trouble_bug(dev);
+			break;
+		case WAKE:
+			pm_wakeup_dev_event(dev, 100, true);
+			break;
+		case STALL:
+			trouble_stall(n);
+			break;
+		case NOTHING:
+			break;
+		}
+	}
+	return ret;
+}
+
+#define CALLBACK(name, phase)					\
+static int trouble_##name(struct device *dev)			\
+{								\
+	return act(dev, phase);					\
+}
+
+CALLBACK(prepare, PREPARE)
+CALLBACK(suspend, SUSPEND)
+CALLBACK(suspend_late, LATE)
+CALLBACK(suspend_noirq, NOIRQ)
+CALLBACK(resume_noirq, RESUME_NOIRQ)
+CALLBACK(resume_early, EARLY)
+CALLBACK(resume, RESUME)
+
+static void trouble_complete(struct device *dev)
+{
+	act(dev, COMPLETE);
+}
+
+static const struct dev_pm_ops trouble_pm_ops = {
+	.prepare = trouble_prepare,
+	.suspend = trouble_suspend,
+	.suspend_late = trouble_suspend_late,
+	.suspend_noirq = trouble_suspend_noirq,
+	.resume_noirq = trouble_resume_noirq,
+	.resume_early = trouble_resume_early,
+	.resume = trouble_resume,
+	.complete = trouble_complete,
+};
+
+static struct platform_driver drivers[ARRAY_SIZE(names)];
+
+static int find(const char * const *list, int count, const char *name)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(list[i], name))
+			return i;
+	return -ENOENT;
+}
+
+static void clear(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		memset(devices[i].steps, 0, sizeof(devices[i].steps));
+	trouble_let_go();
+}
+
+static int add(char *line)
+{
+	char device[24], phase[24], what[24];
+	unsigned int number;
+	int d, p, w, i;
+
+	if (sscanf(line, "%23s %23s %23s %u", device, phase, what, &number) != 4)
+		return -EINVAL;
+	d = find(names, ARRAY_SIZE(names), device);
+	p = find(phase_names, PHASES, phase);
+	w = find(what_names, ARRAY_SIZE(what_names), what);
+	if (d < 0 || p < 0 || w < 0)
+		return -ENOENT;
+	for (i = 0; i < TWO; i++) {
+		struct step *s = &devices[d].steps[p][i];
+
+		if (s->what == NOTHING) {
+			s->what = w;
+			s->number = number;
+			return 0;
+		}
+	}
+	return -ENOSPC;
+}
+
+static ssize_t plan_write(struct file *file, const char __user *from,
+			  size_t count, loff_t *pos)
+{
+	char *text, *rest, *line;
+	int ret = 0;
+
+	if (count > 4096)
+		return -EINVAL;
+	text = memdup_user_nul(from, count);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	rest = text;
+	mutex_lock(&plan_lock);
+	while (!ret && (line = strsep(&rest, "\n;")) != NULL) {
+		line = strim(line);
+		if (!strcmp(line, "clear"))
+			clear();
+		else if (!strcmp(line, "hold"))
+			trouble_hold();
+		else if (*line)
+			ret = add(line);
+	}
+	mutex_unlock(&plan_lock);
+	kfree(text);
+	return ret ? ret : count;
+}
+
+static const struct file_operations plan_fops = {
+	.owner = THIS_MODULE, .open = simple_open, .write = plan_write,
+};
+
+/* A wake-up of the first device, so long after it is asked for; or of nobody. */
+static struct hrtimer timer;
+static bool anonymous;
+static u64 idle_ms;
+
+static enum hrtimer_restart wake(struct hrtimer *t)
+{
+	if (anonymous)
+		pm_system_wakeup();
+	else
+		pm_wakeup_dev_event(&devices[0].pdev->dev, 100, true);
+	return HRTIMER_NORESTART;
+}
+
+static int wake_set(void *data, u64 ms)
+{
+	hrtimer_cancel(&timer);
+	anonymous = false;
+	if (ms)
+		hrtimer_start(&timer, ms_to_ktime(ms), HRTIMER_MODE_REL);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(wake_fops, NULL, wake_set, "%llu\n");
+
+/* What the kernel's own tracepoints say of the last sleep. */
+#define STEPS	64
+static struct { char name[24]; int val; u64 begin, end; } measured[STEPS];
+static unsigned int count;
+
+static void on_step(void *unused, const char *action, int val, bool start)
+{
+	u64 now = local_clock();
+	int i;
+
+	if (idle_ms && start && val == (__force int)PM_SUSPEND_TO_IDLE &&
+	    !strcmp(action, "machine_suspend")) {
+		anonymous = true;
+		hrtimer_start(&timer, ms_to_ktime(idle_ms), HRTIMER_MODE_REL);
+	}
+	if (start) {
+		if (count < STEPS) {
+			strscpy(measured[count].name, action, sizeof(measured[0].name));
+			measured[count].val = val;
+			measured[count].begin = now;
+			measured[count].end = 0;
+			count++;
+		}
+		return;
+	}
+	for (i = count; i-- > 0;) {
+		if (!measured[i].end && !strcmp(measured[i].name, action)) {
+			measured[i].end = now;
+			return;
+		}
+	}
+}
+
+static int measured_show(struct seq_file *s, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		seq_printf(s, "%s %d %llu %llu\n", measured[i].name, measured[i].val,
+			   measured[i].begin, measured[i].end);
+	count = 0;
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(measured);
+
+static void remove_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!IS_ERR_OR_NULL(devices[i].pdev))
+			platform_device_unregister(devices[i].pdev);
+		if (drivers[i].driver.name)
+			platform_driver_unregister(&drivers[i]);
+	}
+}
+
+static int make_all(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		drivers[i].driver.pm = &trouble_pm_ops;
+		drivers[i].driver.name = names[i];
+		ret = platform_driver_register(&drivers[i]);
+		if (ret) {
+			drivers[i].driver.name = NULL;
+			return ret;
+		}
+		devices[i].pdev = platform_device_alloc(names[i], 0);
+		if (!devices[i].pdev)
+			return -ENOMEM;
+		dev_set_drvdata(&devices[i].pdev->dev, &devices[i]);
+		/* Every other one in a thread of its own. */
+		if (i % 2)
+			device_enable_async_suspend(&devices[i].pdev->dev);
+		ret = platform_device_add(devices[i].pdev);
+		if (ret) {
+			platform_device_put(devices[i].pdev);
+			devices[i].pdev = NULL;
+			return ret;
+		}
+		device_init_wakeup(&devices[i].pdev->dev, true);
+	}
+	return 0;
+}
+
+static int __init trouble_init(void)
+{
+	int ret;
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&timer, wake, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer.function = wake;
+#endif
+	dir = debugfs_create_dir("dormouse_trouble", NULL);
+	ret = trouble_waits_init(dir);
+	if (ret)
+		goto no_waits;
+	ret = make_all();
+	if (ret)
+		goto no_devices;
+	ret = register_trace_suspend_resume(on_step, NULL);
+	if (ret)
+		goto no_devices;
+	debugfs_create_file("plan", 0200, dir, NULL, &plan_fops);
+	debugfs_create_file("measured", 0400, dir, NULL, &measured_fops);
+	debugfs_create_file("wake_ms", 0200, dir, NULL, &wake_fops);
+	debugfs_create_u64("idle_ms", 0600, dir, &idle_ms);
+	return 0;
+no_devices:
+	remove_all();
+	trouble_waits_exit();
+no_waits:
+	debugfs_remove_recursive(dir);
+	return ret;
+}
+
+static void __exit trouble_exit(void)
+{
+	debugfs_remove_recursive(dir);
+	unregister_trace_suspend_resume(on_step, NULL);
+	tracepoint_synchronize_unregister();
+	hrtimer_cancel(&timer);
+	remove_all();
+	trouble_waits_exit();
+}
+
+module_init(trouble_init);
+module_exit(trouble_exit);
+
+MODULE_DESCRIPTION("Trouble around a sleep, as a plan says");
+MODULE_LICENSE("GPL");

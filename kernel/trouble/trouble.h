@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef DORMOUSE_TROUBLE_H
+#define DORMOUSE_TROUBLE_H
+
+#include <linux/types.h>
+
+/* In waits.c: who stands where, until all are let go. */
+struct dentry;
+void trouble_let_go(void);
+void trouble_hold(void);
+int trouble_waits_init(struct dentry *dir);
+void trouble_waits_exit(void);
+
+#endif

@@ -1,0 +1,270 @@
+//! What sleeps of a guest meet, drawn by seed: the truth, written before any log is.
+
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::random::Random;
+use std::fmt::Write;
+
+/// Devices of kernel/trouble, by their drivers.
+const DRIVERS: [&str; 8] = [
+    "quux-phy",
+    "vexnet",
+    "zorb_codec",
+    "wibble-hub",
+    "elm-gpio",
+    "firdsp",
+    "yew_mmc",
+    "oak-bridge",
+];
+
+/// Functions of kernel/trouble in which one waits, in state D. The last computes.
+const WAITS: [&str; 11] = [
+    "quux_wait_reply",
+    "zorb_wait_idle",
+    "wibble_lock_bus",
+    "fnord_begin_read",
+    "fnord_begin_write",
+    "vexnet_take_slot",
+    "yewfs_read_sector",
+    "elm_poll_mailbox",
+    "firdsp_load_blob",
+    "oak_flush_cache",
+    "ash_scrub_pages",
+];
+const SPINS: &str = WAITS[10];
+
+const TASKS: [&str; 6] =
+    ["fnordd", "zorble-sync", "mount.quux", "vexplayer", "backup job", "elm_scan"];
+const THREADS: [&str; 4] = ["yewfs_commit/3", "vexnet-rx", "quux_flushd", "md7_scrub"];
+
+/// Phases as kernel/trouble names them, those of the way down first.
+const PHASES: [(&str, Phase); 8] = [
+    ("prepare", Phase::Prepare),
+    ("suspend", Phase::Suspend),
+    ("late", Phase::Late),
+    ("noirq", Phase::Noirq),
+    ("resume_noirq", Phase::ResumeNoirq),
+    ("early", Phase::ResumeEarly),
+    ("resume", Phase::Resume),
+    ("complete", Phase::Complete),
+];
+
+/// One thing that goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// A callback returns an error.
+    Fail { device: usize, phase: usize, errno: i32 },
+    /// A callback takes long.
+    Slow { device: usize, phase: usize, ms: u64 },
+    /// A callback warns.
+    Warn { device: usize, phase: usize },
+    /// A callback is a wake-up.
+    Wake { device: usize, phase: usize },
+    /// A callback ends the kernel.
+    Crash { device: usize, phase: usize, bug: bool },
+    /// A task of user space does not freeze.
+    Task { name: &'static str, function: &'static str },
+    /// A thread of the kernel does not.
+    Thread { name: &'static str, function: &'static str },
+    /// A work of a queue that is to freeze does not end.
+    Work,
+    /// While a task does not freeze the machine is woken.
+    WakeFreezing { name: &'static str, function: &'static str },
+    /// A test level was left on.
+    Test { level: &'static str },
+}
+
+/// A device of kernel/trouble.
+pub fn device(number: usize) -> String {
+    format!("{}.0", DRIVERS[number])
+}
+
+/// A phase of kernel/trouble.
+pub fn phase(number: usize) -> Phase {
+    PHASES[number].1
+}
+
+impl Trouble {
+    /// What the table calls it.
+    pub fn name(&self) -> String {
+        let of = |p: usize| PHASES[p].0;
+        match self {
+            Trouble::Fail { phase, .. } => format!("{} fails", of(*phase)),
+            Trouble::Slow { ms, .. } if *ms < 10_000 => "a slow callback".into(),
+            Trouble::Slow { .. } => "a callback of 10 s and more".into(),
+            Trouble::Warn { phase, .. } => format!("WARN in {}", of(*phase)),
+            Trouble::Wake { phase, .. } => format!("wake-up in {}", of(*phase)),
+            Trouble::Crash { bug, phase, .. } => {
+                format!("{} in {}", if *bug { "BUG" } else { "oops" }, of(*phase))
+            }
+            Trouble::Task { function, .. } => match *function == SPINS {
+                true => "task in state R".into(),
+                false => "task that waits".into(),
+            },
+            Trouble::Thread { .. } => "kernel thread".into(),
+            Trouble::Work => "workqueue".into(),
+            Trouble::WakeFreezing { .. } => "wake-up while freezing".into(),
+            Trouble::Test { .. } => "test level left on".into(),
+        }
+    }
+
+    /// When on the way down it ends the sleep; nothing if it does not.
+    pub fn ends(&self) -> Option<usize> {
+        match self {
+            Trouble::Task { .. } | Trouble::WakeFreezing { .. } => Some(0),
+            Trouble::Thread { .. } | Trouble::Work => Some(1),
+            Trouble::Fail { phase, .. } | Trouble::Wake { phase, .. } if down(*phase) => {
+                Some(2 + phase)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn down(p: usize) -> bool {
+    phase(p).direction() == Direction::Suspend
+}
+
+/// One sleep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// `s2idle` or `deep`.
+    pub mode: &'static str,
+    /// pm_debug_messages.
+    pub debug: bool,
+    /// pm_print_times.
+    pub times: bool,
+    console: bool,
+    timeout: u64,
+    idle: u64,
+    wake: Option<u64>,
+    /// What it meets.
+    pub troubles: Vec<Trouble>,
+}
+
+fn one<T: Copy>(list: &[T], random: &mut Random) -> T {
+    list[random.below(list.len() as u64) as usize]
+}
+
+impl Sleep {
+    /// A sleep; the last of a guest may be its end.
+    pub fn drawn(last: bool, random: &mut Random) -> Sleep {
+        let mut sleep = Sleep {
+            mode: one(&["s2idle", "s2idle", "deep"], random),
+            debug: random.below(4) > 0,
+            times: random.below(3) == 0,
+            console: random.below(2) == 0,
+            timeout: one(&[1_000, 5_000, 20_000, 20_000], random),
+            idle: random.between(50, 5_000),
+            wake: None,
+            troubles: Vec::new(),
+        };
+        if last {
+            let (device, phase) = (random.below(8) as usize, random.below(7) as usize);
+            sleep.troubles.push(Trouble::Crash { device, phase, bug: random.below(2) == 0 });
+            return sleep;
+        }
+        let number = one(&[0, 0, 1, 1, 1, 1, 1, 2], random);
+        for _ in 0..number {
+            let trouble = sleep.trouble(random);
+            // What ends the sleep leaves nothing for a second to do it.
+            let ends = |t: &Trouble| t.ends().is_some();
+            let early = |t: &Trouble| matches!(t, Trouble::Warn { phase: 0, .. });
+            let alone = sleep.troubles.is_empty();
+            let test = |t: &Trouble| matches!(t, Trouble::Test { .. });
+            if alone
+                || !ends(&trouble)
+                    && !test(&trouble)
+                    && !sleep
+                        .troubles
+                        .iter()
+                        .any(|t| test(t) || t.ends().is_some_and(|e| e < 3 || !early(&trouble)))
+            {
+                sleep.troubles.push(trouble);
+            }
+        }
+        sleep
+    }
+
+    fn trouble(&mut self, random: &mut Random) -> Trouble {
+        let device = random.below(8) as usize;
+        let function = one(&WAITS[..10], random);
+        match random.below(20) {
+            0..=6 => Trouble::Fail {
+                device,
+                phase: random.below(7) as usize,
+                errno: one(&[-16, -110, -5, -19, -22], random),
+            },
+            7..=8 => {
+                let ms = one(&[40, 300, 2_000, 12_000, 30_000], random);
+                Trouble::Slow { device, phase: 1 + random.below(6) as usize, ms }
+            }
+            9..=11 => Trouble::Warn { device, phase: random.below(8) as usize },
+            12..=13 => Trouble::Wake { device, phase: random.below(4) as usize },
+            14..=15 => {
+                if random.below(6) == 0 {
+                    // It computes all the time.
+                    self.timeout = 1_000;
+                    return Trouble::Task { name: one(&TASKS, random), function: SPINS };
+                }
+                Trouble::Task { name: one(&TASKS, random), function }
+            }
+            16 => Trouble::Thread { name: one(&THREADS, random), function },
+            17 => Trouble::Work,
+            18 => {
+                self.timeout = 20_000;
+                self.wake = Some(random.between(20, 3_000));
+                Trouble::WakeFreezing { name: one(&TASKS, random), function }
+            }
+            _ => Trouble::Test { level: one(&["freezer", "devices", "platform", "core"], random) },
+        }
+    }
+
+    /// Whether it ends the kernel.
+    pub fn is_fatal(&self) -> bool {
+        self.troubles.iter().any(|t| matches!(t, Trouble::Crash { .. }))
+    }
+
+    /// Its line of the guest's plan.
+    pub fn line(&self, id: usize) -> String {
+        let bit = |b: bool| if b { "1" } else { "0" };
+        let mut test = "none";
+        let mut steps = Vec::new();
+        let mut more = String::new();
+        for t in &self.troubles {
+            let mut step = |device: usize, phase: usize, what: &str, n: i64| {
+                steps.push(format!("{} {} {what} {n}", DRIVERS[device], PHASES[phase].0));
+            };
+            match t {
+                Trouble::Fail { device, phase, errno } => {
+                    step(*device, *phase, "fail", i64::from(-errno));
+                }
+                Trouble::Slow { device, phase, ms } => step(*device, *phase, "sleep", *ms as i64),
+                Trouble::Warn { device, phase } => step(*device, *phase, "warn", 0),
+                Trouble::Wake { device, phase } => step(*device, *phase, "wake", 0),
+                Trouble::Crash { device, phase, bug } => {
+                    step(*device, *phase, if *bug { "bug" } else { "oops" }, 0);
+                    more += "\tfatal=1";
+                }
+                Trouble::Task { name, function } | Trouble::WakeFreezing { name, function } => {
+                    let _ = write!(more, "\ttask={name}:{function}");
+                }
+                Trouble::Thread { name, function } => {
+                    let _ = write!(more, "\tthread={name}:{function}");
+                }
+                Trouble::Work => more += "\twork=1",
+                Trouble::Test { level } => test = level,
+            }
+        }
+        let wake = self.wake.map_or(String::new(), |ms| format!("\twake={ms}"));
+        format!(
+            "id={id}\tmode={}\tdebug={}\ttimes={}\tconsole={}\ttimeout={}\tidle={}\ttest={test}\tplan={}{wake}{more}\n",
+            self.mode,
+            bit(self.debug),
+            bit(self.times),
+            if self.console { "Y" } else { "N" },
+            self.timeout,
+            self.idle,
+            steps.join(";"),
+        )
+    }
+}
