@@ -16,22 +16,22 @@ const LIMIT: Duration = Duration::from_secs(3_000);
 
 /// A sleep, its log, and what the guest measured of it.
 #[derive(Clone, Debug)]
-pub struct Slept {
+pub(super) struct Slept {
     /// Its place in the plan.
-    pub id: usize,
+    pub(super) id: usize,
     /// What it met.
-    pub sleep: Sleep,
+    pub(super) sleep: Sleep,
     /// What the write to /sys/power/state gave: 0, or an error; nothing if it never came
     /// back.
-    pub code: Option<i32>,
+    pub(super) code: Option<i32>,
     /// Steps of the kernel, with event and length.
-    pub measured: Vec<(String, i32, Ns)>,
+    pub(super) measured: Vec<(String, i32, Ns)>,
     /// The log.
-    pub lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
 }
 
 /// Boots a guest that carries `plan` out, and gives all that it sent.
-pub fn boot(programs: &str, series: &str, plan: &[Sleep]) -> Result<String> {
+pub(super) fn boot(programs: &str, series: &str, plan: &[Sleep]) -> Result<String> {
     let kernel = kernels::get(Arch::Amd64, series)?;
     let mut archive = Initramfs::default();
     for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/modules"] {
@@ -56,7 +56,7 @@ pub fn boot(programs: &str, series: &str, plan: &[Sleep]) -> Result<String> {
 }
 
 /// The sleeps of `plan` of which the guest sent a log.
-pub fn slept(plan: &[Sleep], sent: &str) -> Vec<Slept> {
+pub(super) fn slept(plan: &[Sleep], sent: &str) -> Vec<Slept> {
     let mut out: Vec<Slept> = Vec::new();
     let mut open = false;
     let mut frozen = false;

@@ -28,7 +28,7 @@ const STEPS: [(&str, i32, Phase); 6] = [
 ];
 
 /// What is asked and what is right, and what is not: what there was, and what was told.
-pub fn scored(sleeps: &[Slept], text: &Text) -> (Scores, Vec<(String, String)>) {
+pub(super) fn scored(sleeps: &[Slept], text: &Text) -> (Scores, Vec<(String, String)>) {
     let mut scores = Scores::default();
     let mut wrong = Vec::new();
     let reading = dormouse_read::read_bytes("posted", text.bytes.as_bytes(), &Options::default());

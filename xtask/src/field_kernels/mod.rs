@@ -26,7 +26,7 @@ use std::path::PathBuf;
 const USAGE: &str = "use: field-kernels PROGRAMS SERIES,SERIES… [--seed FIRST] [--boots N] [--sleeps N] [--texts N] [--wrong] [--keep FOLDER] [-o FILE]";
 
 /// Boots guests, and prints how much of their logs is read right.
-pub fn run(args: &[String]) -> Result<()> {
+pub(super) fn run(args: &[String]) -> Result<()> {
     let [programs, series, rest @ ..] = args else { bail!(USAGE) };
     let (mut seed, mut boots, mut sleeps, mut number) = (1u64, 2u64, 30usize, 2_000u64);
     let (mut wrong, mut file) = (false, None);

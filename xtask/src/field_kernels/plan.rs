@@ -50,7 +50,7 @@ const PHASES: [(&str, Phase); 8] = [
 
 /// One thing that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub(super) enum Trouble {
     /// A callback returns an error.
     Fail { device: usize, phase: usize, errno: i32 },
     /// A callback takes long.
@@ -74,18 +74,18 @@ pub enum Trouble {
 }
 
 /// A device of kernel/trouble.
-pub fn device(number: usize) -> String {
+pub(super) fn device(number: usize) -> String {
     format!("{}.0", DRIVERS[number])
 }
 
 /// A phase of kernel/trouble.
-pub fn phase(number: usize) -> Phase {
+pub(super) fn phase(number: usize) -> Phase {
     PHASES[number].1
 }
 
 impl Trouble {
     /// What the table calls it.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let of = |p: usize| PHASES[p].0;
         match self {
             Trouble::Fail { phase, .. } => format!("{} fails", of(*phase)),
@@ -108,7 +108,7 @@ impl Trouble {
     }
 
     /// When on the way down it ends the sleep; nothing if it does not.
-    pub fn ends(&self) -> Option<usize> {
+    pub(super) fn ends(&self) -> Option<usize> {
         match self {
             Trouble::Task { .. } | Trouble::WakeFreezing { .. } => Some(0),
             Trouble::Thread { .. } | Trouble::Work => Some(1),
@@ -126,19 +126,19 @@ fn down(p: usize) -> bool {
 
 /// One sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sleep {
+pub(super) struct Sleep {
     /// `s2idle` or `deep`.
-    pub mode: &'static str,
+    pub(super) mode: &'static str,
     /// pm_debug_messages.
-    pub debug: bool,
+    pub(super) debug: bool,
     /// pm_print_times.
-    pub times: bool,
+    pub(super) times: bool,
     console: bool,
     timeout: u64,
     idle: u64,
     wake: Option<u64>,
     /// What it meets.
-    pub troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<Trouble>,
 }
 
 fn one<T: Copy>(list: &[T], random: &mut Random) -> T {
@@ -147,7 +147,7 @@ fn one<T: Copy>(list: &[T], random: &mut Random) -> T {
 
 impl Sleep {
     /// A sleep; the last of a guest may be its end.
-    pub fn drawn(last: bool, random: &mut Random) -> Sleep {
+    pub(super) fn drawn(last: bool, random: &mut Random) -> Sleep {
         let mut sleep = Sleep {
             mode: one(&["s2idle", "s2idle", "deep"], random),
             debug: random.below(4) > 0,
@@ -220,12 +220,12 @@ impl Sleep {
     }
 
     /// Whether it ends the kernel.
-    pub fn is_fatal(&self) -> bool {
+    pub(super) fn is_fatal(&self) -> bool {
         self.troubles.iter().any(|t| matches!(t, Trouble::Crash { .. }))
     }
 
     /// Its line of the guest's plan.
-    pub fn line(&self, id: usize) -> String {
+    pub(super) fn line(&self, id: usize) -> String {
         let bit = |b: bool| if b { "1" } else { "0" };
         let mut test = "none";
         let mut steps = Vec::new();
