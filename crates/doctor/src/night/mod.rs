@@ -161,6 +161,8 @@ impl Night {
                     | Fact::Slept(_)
                     | Fact::Idled(_)
                     | Fact::Hardware(_)
+                    // Idle states are another subject; a rule finds what a sleep was.
+                    | Fact::Shares(_)
                     | Fact::Clock { .. }
             )
         };

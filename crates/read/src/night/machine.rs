@@ -73,7 +73,7 @@ fn source(text: &str) -> Option<Owner> {
     let (name, cells) = words.split_at(words.len() - 9);
     let of = |i: usize| cells[i].parse::<u64>().unwrap_or(0);
     let name = name.join(" ");
-    (!name.is_empty() && !name.ends_with(':')).then(|| Owner::Source {
+    (!name.is_empty() && !name.ends_with(':') && !name.contains('=')).then(|| Owner::Source {
         name,
         events: of(1),
         wakeups: of(2),

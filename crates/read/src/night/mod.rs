@@ -361,7 +361,8 @@ impl Reading {
             r.said = text.trim().into();
             return true;
         }
-        if end == End::Back {
+        // Only a test's own words tell of a round that the text does not begin.
+        if end == End::Back || !text.starts_with("FAILED [") {
             return false;
         }
         self.push(
@@ -441,11 +442,23 @@ impl Reading {
     }
 }
 
+/// So many per cent of a sentence are letters and blanks.
+const WORDY: usize = 80;
+
 /// Whether a sentence says what wakes a machine: it names an interrupt, a pin, an event, an
 /// ACPI device or node, or says by what.
 fn is_claim(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let any = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+    // A log, a table or a source file is no sentence.
+    let letters = sentence.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
+    let is_words = letters * 100 >= sentence.chars().count() * WORDY
+        && sentence.matches(": ").count() < 2
+        && !sentence.contains(['|', '[', '=', '+'])
+        && !sentence.contains("PM: ");
+    if !is_words {
+        return false;
+    }
     let wakes = any(&["wake", "woke", "waking", "resumes the", "abort"]);
     if !wakes || sentence.trim_end().ends_with('?') {
         return false;
@@ -468,7 +481,7 @@ fn is_claim(sentence: &str) -> bool {
             && upper(w)
             && w[..2].bytes().all(|b| b.is_ascii_uppercase())
             && w.ends_with(|c: char| c.is_ascii_digit())
-            && w != "IRQ";
+            && !["CPU", "PCI", "MMC", "USB"].iter().any(|x| w.starts_with(x));
         id || node
     });
     let by = any(&[
@@ -515,6 +528,10 @@ mod tests {
         assert!(!is_claim("IRQ 23 is the touchpad."));
         assert!(is_claim("It keeps waking up unless XHC1 is disabled."));
         assert!(!is_claim("What wakes the machine, IRQ 4?"));
+        assert!(!is_claim(
+            "CPU1 is up PM: noirq resume complete after 9 msecs PM: Finishing wakeup."
+        ));
+        assert!(!is_claim("P: /devices/LNXSYSTM:00/ACPI0003:00/wakeup/wakeup30"));
     }
 
     #[test]

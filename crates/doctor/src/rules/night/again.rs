@@ -54,6 +54,22 @@ fn turns(case: &Case) -> Vec<Turn<'_>> {
     out
 }
 
+/// Whether the messages of a turn say that it was given up: no sleep, however long it took.
+fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
+    let words = [
+        "failed after",
+        "aborted",
+        "failed to suspend",
+        "Some devices failed",
+        "Wakeup pending",
+        "Abort",
+    ];
+    let first = case.messages.partition_point(|m| m.line < t.begin.line);
+    let end = case.messages.partition_point(|m| m.line <= t.end.line);
+    let inside = case.messages.get(first..end).unwrap_or_default();
+    inside.iter().any(|m| words.iter().any(|w| m.has(w)))
+}
+
 /// Lines of one begin stand so many ms apart at most.
 const TOGETHER: i64 = 30_000;
 
@@ -68,7 +84,7 @@ fn span(ms: i64) -> String {
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let all = turns(case);
+    let all: Vec<Turn<'_>> = turns(case).into_iter().filter(|t| !was_refused(case, t)).collect();
     let mut best: &[Turn<'_>] = &[];
     let near = |a: &Turn<'_>, b: &Turn<'_>| {
         let short = |t: &Turn<'_>| (TRIED..LONG * 1_000).contains(&(t.to - t.from));

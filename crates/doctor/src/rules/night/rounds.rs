@@ -201,6 +201,9 @@ fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) 
     }
     let Some((item, last)) = rounds.iter().rfind(|r| r.1.number > 0) else { return };
     let back = rounds.iter().filter(|r| r.1.end == End::Back).count();
+    if back == 0 && last.of.is_none() {
+        return;
+    }
     let words = match (back, last.of) {
         (0, _) => format!("{} is begun in the text; how it ended is not there.", which(last)),
         (n, Some(of)) if last.number < of || last.end != End::Back => format!(

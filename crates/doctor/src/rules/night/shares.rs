@@ -131,7 +131,12 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let last = tables.iter().rfind(|t| t.asleep == Some(true)).or(tables.last());
-    out.extend(last.map(depth));
+    // A table of which nobody says that it is of a sleep is about idle states.
+    let told = |t: &&Table<'_>| {
+        let alone = t.rows.iter().all(|r| r.1.columns.iter().all(|c| c.0.starts_with("Pk")));
+        t.asleep.is_some() || alone || t.system().is_some_and(|s| s >= WORTH)
+    };
+    out.extend(last.filter(told).map(depth));
 }
 
 /// How deep one measurement went.
@@ -148,6 +153,7 @@ fn depth(t: &Table<'_>) -> Finding {
     let f =
         |id, level, c| Finding::new((id, Area::Mode, level), c).shown_by([Evidence::from(item)]);
     let asleep = t.asleep == Some(true);
+    let deeper = if t.deepest().is_some() { ", never deeper" } else { "" };
     match (t.system(), t.deepest()) {
         (Some(s), _) if s >= WORTH => f("mode-hardware", Level::Note, Confidence::Certain).says(format!(
             "The platform reached its own low-power state: SYS%LPI is {}{rows}; {package}.",
@@ -160,7 +166,7 @@ fn depth(t: &Table<'_>) -> Finding {
             .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", if system.is_some() { " and SYS%LPI stayed 0.00 %" } else { " and never deeper" }))
             .look("ltr_show of pmc_core lists what devices ask for; lspci -vv shows which links have ASPM off."),
         _ => f("block-package", Level::Note, Confidence::Certain)
-            .says(format!("{}In this measurement {package}, never deeper. It says nothing of a sleep, and the text does not prove what kept it.", if t.asleep == Some(false) { "Awake: " } else { "" }))
+            .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep, and the text does not prove what kept it.", if t.asleep == Some(false) { "Awake: " } else { "" }))
             .look("Measure a sleep: turbostat --show Pkg%pc2,Pkg%pc6,Pkg%pc8,Pk%pc10,SYS%LPI rtcwake -m freeze -s 60."),
     }
 }
@@ -222,7 +228,7 @@ fn number_of(command: &str) -> &str {
 fn beside(tables: &[Table<'_>]) -> Option<Finding> {
     let depth = |t: &Table<'_>| t.deepest().map_or(0, |d| d.0);
     let (least, most) = (tables.iter().map(depth).min()?, tables.iter().map(depth).max()?);
-    if least == most || tables.iter().any(|t| t.caption.is_none()) {
+    if least == most || tables.iter().any(|t| t.caption.is_none() || t.asleep != Some(true)) {
         return None;
     }
     let said: Vec<String> = tables
@@ -342,8 +348,10 @@ mod tests {
         let words = |w: &str| Fact::Words(w.into());
         let found = judged(vec![
             words("# With the hub"),
+            Fact::Slept(None),
             table(1, 0, 0, 0),
             words("# Without"),
+            Fact::Slept(None),
             table(2, 70_000, 0, 0),
         ]);
         assert_eq!(found[0].id, "block-change");
