@@ -60,6 +60,45 @@ fn the_surface_is_small() {
     assert!(all <= 130, "{all} options");
 }
 
+/// The names of schemas in the sources of all crates. `-- --nocapture` prints them.
+#[test]
+fn the_schemas_are_few() {
+    fn walk(folder: &std::path::Path, out: &mut std::collections::BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("text");
+                out.extend(text.split('"').filter(|w| is_schema(w)).map(String::from));
+            }
+        }
+    }
+    fn is_schema(word: &str) -> bool {
+        let Some((name, version)) = word.split_once('/') else { return false };
+        let name = name.strip_prefix("dormouse-").or(name.strip_prefix("dormouse."));
+        let plain =
+            |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        name.is_some_and(plain)
+            && !version.is_empty()
+            && version.bytes().all(|b| b.is_ascii_digit())
+    }
+    let mut all = std::collections::BTreeSet::new();
+    let crates = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    for entry in std::fs::read_dir(crates).expect("a folder").flatten() {
+        let sources = entry.path().join("src");
+        if sources.is_dir() {
+            walk(&sources, &mut all);
+        }
+    }
+    // Recordings say their format and version in two fields.
+    all.insert("dormouse-capture/1".into());
+    all.iter().for_each(|s| println!("{s}"));
+    assert!(all.contains(dormouse_words::document::SHOW), "{all:?}");
+    assert!(all.iter().all(|s| s.starts_with("dormouse-")), "one style of names: {all:?}");
+    assert!(all.len() <= 12, "{} schemas: {all:?}", all.len());
+}
+
 /// tools/renamed.json, which tools/same-facts and others read, has the words of the table.
 #[test]
 fn the_table_of_old_words_is_the_file() {
