@@ -1,7 +1,7 @@
 //! Where the change of a phase comes from, as a table whose rows add up; and excerpts beside
 //! each other.
 
-use super::text::plain_table;
+use super::grid::plain_table;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::comparison::source;

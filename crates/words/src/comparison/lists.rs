@@ -2,7 +2,7 @@
 //! lists: rows s/r, noRPM and noIRQ, a suspend and a resume column for each
 //! kernel, milliseconds.
 
-use super::text::plain_table;
+use super::grid::plain_table;
 use crate::wording::number::tenths;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;

@@ -1,6 +1,7 @@
 //! A comparison as text, Markdown, the table of the kernel lists, and JSON.
 
 pub mod account;
+pub(crate) mod grid;
 pub mod json;
 pub mod lists;
 pub mod order;

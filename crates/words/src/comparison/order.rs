@@ -1,6 +1,6 @@
 //! Starts that changed their order, and boards beside one another.
 
-use super::text::plain_table;
+use super::grid::plain_table;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::comparison::device;

@@ -1,6 +1,6 @@
 //! Two tables beside each other, for a terminal.
 
-use super::text::plain_table;
+use super::grid::plain_table;
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
 use dormouse_base::beside::{Beside, Cell, Moved};

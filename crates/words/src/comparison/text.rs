@@ -1,10 +1,10 @@
 //! A comparison for a terminal (80 columns) and as Markdown.
 
+use super::grid::{plain_table, table};
 use crate::text::page::{Ink, Page};
 use crate::text::{fit_end, safe};
 use crate::wording::{self, comparison as say, number};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{CellAlignment, Table};
 use dormouse_base::guest::guest_of;
 use dormouse_base::time::Ns;
 use dormouse_sleep::compare::account::NEWS;
@@ -15,27 +15,6 @@ use std::fmt::Write as _;
 
 /// How many devices a table lists.
 const DEVICES: usize = 15;
-
-/// A table without lines; the first column is left-aligned, the others right.
-pub(super) fn plain_table(head: Vec<String>, body: Vec<Vec<String>>) -> String {
-    table(NOTHING, head, body)
-}
-
-fn table(preset: &str, head: Vec<String>, body: Vec<Vec<String>>) -> String {
-    let mut t = Table::new();
-    t.load_preset(preset).set_header(head).add_rows(body);
-    for (i, column) in t.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        if preset == NOTHING {
-            column.set_padding((0, 1));
-        }
-    }
-    let mut out: String = t.lines().map(|l| l.trim_end().to_string() + "\n").collect();
-    if out.is_empty() {
-        out.push('\n');
-    }
-    out
-}
 
 /// The whole comparison as text. `files` are what was given, for the last line;
 /// none if another verb prints this.
