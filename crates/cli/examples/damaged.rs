@@ -132,7 +132,7 @@ impl Tries {
             Ok((code, said)) if said.is_empty() => (*code, Some("said nothing".into())),
             Ok((code, _)) if took > LIMIT => (*code, Some(format!("computed for {took:?}"))),
             Ok((code, said)) => {
-                let again = seed % 64 == 0;
+                let again = seed.is_multiple_of(64);
                 let other = || ran(&command).ok().is_none_or(|(c, s)| c != *code || s != *said);
                 (*code, (again && other()).then(|| "says something else each time".into()))
             }

@@ -21,8 +21,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use synthetic::{Generation, log, stamped};
 
+type Question = fn(&Given);
+
 /// The inputs, with what is asked of each.
-const SUBJECTS: [(&str, fn(&Given)); 7] = [
+const SUBJECTS: [(&str, Question); 7] = [
     ("sleep.dat", sleep),
     ("sleep.txt", sleep),
     ("kernel.log", sleep),

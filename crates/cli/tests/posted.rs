@@ -23,11 +23,13 @@ fn cases() -> Option<u64> {
     std::env::var("PROPTEST_CASES").ok()?.parse().ok()
 }
 
+/// Mode, end and phases of a sleep: their lengths, and what the kernel printed.
+type Slept = (String, String, Vec<(String, i64, Option<i64>)>);
+
 /// What a text says.
 #[derive(Clone, Debug, PartialEq)]
 struct Facts {
-    /// Mode, end and phases of each sleep: their lengths, and what the kernel printed.
-    sleeps: Vec<(String, String, Vec<(String, i64, Option<i64>)>)>,
+    sleeps: Vec<Slept>,
     /// What is broken.
     broken: BTreeSet<&'static str>,
 }

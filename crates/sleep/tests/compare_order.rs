@@ -11,7 +11,7 @@ use dormouse_sleep::compare::order::{Moved, moved};
 use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::{Profile, Settings, simulate};
 
-pub fn recording(devices: &str) -> (Capture, Vec<CycleView>) {
+pub(crate) fn recording(devices: &str) -> (Capture, Vec<CycleView>) {
     let mut board = parse(&format!("board 1\ncpus 4\n{devices}")).expect("a board");
     let (policy, _) = choose("6.12.1").expect("a kernel");
     let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };

@@ -465,10 +465,7 @@ fn sentence(text: &str, of_battery: bool) -> Vec<Fact> {
 /// What a file of one number says.
 pub(crate) fn of_file(path: &str, text: &str) -> Option<Fact> {
     let named = format!("{path}:{}", text.trim());
-    match file(&named) {
-        Some(c) => Some(Fact::Charge(c)),
-        None => None,
-    }
+    file(&named).map(Fact::Charge)
 }
 
 /// `70-minute suspend (09:05:48 → 10:16:31)`: how long a sleep was, by the times of day that a

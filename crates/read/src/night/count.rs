@@ -135,8 +135,7 @@ fn condition(text: &str) -> Option<Fact> {
     // The deepest substate is the last that the table has a column for.
     let (name, cells) = text.split_once('|')?;
     let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
-    let known = |c: &&str| matches!(*c, "Required" | "Yes" | "");
-    if cells.len() < 2 || !cells.iter().all(|c| known(&c)) {
+    if cells.len() < 2 || !cells.iter().all(|c| matches!(*c, "Required" | "Yes" | "")) {
         return None;
     }
     let cells = cells.strip_suffix(&[""][..]).unwrap_or(&cells);

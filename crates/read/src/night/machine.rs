@@ -42,7 +42,7 @@ fn interrupt(text: &str) -> Option<Owner> {
     })
 }
 
-/// `GPP6	  S4	*enabled   pci:0000:00:02.2` (drivers/acpi/proc.c).
+/// `GPP6   S4 *enabled   pci:0000:00:02.2` (drivers/acpi/proc.c).
 fn acpi_wake(text: &str) -> Option<Owner> {
     let mut words = text.split_whitespace();
     let (name, state) = (words.next()?, words.next()?);

@@ -112,7 +112,7 @@ fn after(text: &str, lower: &str) -> Option<Round> {
     let rest =
         ["about ", "around ", "only "].iter().find_map(|w| rest.strip_prefix(w)).unwrap_or(rest);
     let (n, rest) = number(rest)?;
-    let what = rest.trim_start().split_whitespace().next()?;
+    let what = rest.split_whitespace().next()?;
     let units = [
         "cycle",
         "iteration",
