@@ -98,12 +98,20 @@ pub fn judge(case: &Case) -> Report {
     let whole = case.attempts.iter().filter(|a| !a.inside).map(sleep);
     let mut sleeps: Vec<Sleep> = whole.chain(parts).collect();
     sleeps.sort_by_key(|s| s.line);
-    let cited = |line| findings.iter().flat_map(|f| &f.evidence).any(|e| e.line == line);
+    // What a rule judged once is judged where it is said again: findings of several attempts
+    // show one of them.
+    let format =
+        |m: &Message| formats::all().recognise(&m.text).map(|k| std::ptr::from_ref(k.format));
+    let shown: Vec<u64> = findings.iter().flat_map(|f| &f.evidence).map(|e| e.line).collect();
+    let judged: Vec<_> =
+        case.messages.iter().filter(|m| shown.contains(&m.line)).filter_map(format).collect();
+    let cited =
+        |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
     let errors: Vec<(&Message, Unjudged)> = case
         .attempts
         .iter()
         .flat_map(|a| case.of(a))
-        .filter(|m| !cited(m.line))
+        .filter(|m| unjudged(m).is_some() && !cited(m))
         .filter_map(|m| Some((m, unjudged(m)?)))
         .collect();
     findings.extend(said::not_judged(&errors));

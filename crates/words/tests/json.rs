@@ -113,7 +113,11 @@ fn the_documentation_is_the_output() {
         }
         seen.insert(name);
     }
-    let missing: Vec<&String> = doc.keys().filter(|p| !seen.contains(*p)).collect();
+    // Of recordings with probes and of logs without callbacks; the command's tests hold them.
+    let elsewhere =
+        |p: &str| ["cycles[].inside[]", "cycles[].waits[]"].iter().any(|e| p.starts_with(e));
+    let missing: Vec<&String> =
+        doc.keys().filter(|p| !seen.contains(*p) && !elsewhere(p)).collect();
     // `reason` words and the like are tables of their own.
     assert!(missing.iter().all(|p| !p.contains(['.', '[']) && *p != "schema"), "{missing:?}");
 }

@@ -201,11 +201,11 @@ fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) 
     }
     let Some((item, last)) = rounds.iter().rfind(|r| r.1.number > 0) else { return };
     let back = rounds.iter().filter(|r| r.1.end == End::Back).count();
-    if back == 0 && last.of.is_none() {
+    // Prose numbers things too: only a round that came back says that it was one.
+    if back == 0 {
         return;
     }
     let words = match (back, last.of) {
-        (0, _) => format!("{} is begun in the text; how it ended is not there.", which(last)),
         (n, Some(of)) if last.number < of || last.end != End::Back => format!(
             "Nothing failed in this text: {} of it came back, the last that it shows is round {} of {of}. Whether a later one failed, it does not show.",
             say::plural(n, "round"),
