@@ -141,6 +141,9 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
         Some(folder) => Some((folder, hand_over(folder, board, &found)?)),
         None => None,
     };
+    let over =
+        limits.judged.as_ref().map(|j| j.over_as_a_whole(&goal, &found.before, &found.after));
+    let whole = over.is_none_or(|halves| halves == [None, None]);
     if args.json {
         let mut value = written::json(board, &goal, &found, &limits);
         if let Some(worth) = &worth {
@@ -152,7 +155,7 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
         value["fidelity"] = fidelity::json(&checked, board);
         value["assumptions"] = sentences(&assumptions).into();
         terminal::print(&document(TUNE, "plan", &value))?;
-        return is_met(&found, verified.as_ref());
+        return is_met(&found, whole, verified.as_ref());
     }
     let mut text = written::text(board, &goal, &found, &limits);
     if let Some(worth) = &worth {
@@ -168,7 +171,7 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
     }
     text.push_str(&next_command(args, board, (&goal, &found), help));
     terminal::print(&text)?;
-    is_met(&found, verified.as_ref())
+    is_met(&found, whole, verified.as_ref())
 }
 
 /// Says on a terminal what takes time.
@@ -179,8 +182,8 @@ fn stage(what: &str) {
 }
 
 /// An error if the budget is not met, or the kernel did not confirm the plan.
-fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
-    if !found.met {
+fn is_met(found: &Plan, whole: bool, verified: Option<&Said>) -> Result<()> {
+    if !found.met || !whole {
         bail!(NotMet("the budget is not met".into()));
     }
     verified.map_or(Ok(()), Said::must_hold)

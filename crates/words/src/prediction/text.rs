@@ -472,7 +472,9 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
     let (was, is) = (p.before.half(Direction::Resume), p.claimed(Direction::Resume));
     let is = is.unwrap_or(was);
     if (was - is).0 * 100 >= was.0 && was > is {
-        let budget = (is.0 + 999_999) / 1_000_000;
+        // What the recording has beside its device phases stays.
+        let beside = (q.whole[1].0 - was).max(Ns::ZERO);
+        let budget = ((is + beside).0 + 999_999) / 1_000_000;
         let offer: String = match q.offer.len() {
             0..=4 => q.offer.iter().map(|d| format!(" --offer {}", word(d))).collect(),
             _ => format!(" --offer {}", word("*")),
