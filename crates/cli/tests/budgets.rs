@@ -114,14 +114,16 @@ fn a_budget_on_assumed_times_is_refused() {
     }
 }
 
-/// All machines that explain the log meet 155 ms; of 112 ms they disagree.
+/// The device phases of all machines that explain the log meet 155 ms; of 112 ms they
+/// disagree. CPUs and tasks took 15 ms more, so the half as a whole does not.
 #[test]
 fn a_budget_that_every_machine_meets_is_met() {
     let Some(log) = data("logs/mail/lenovo-2024-02-12.part1.i8042_suspend_resume_dmesg.txt") else {
         return;
     };
     let text = of(&["plan", "--resume", "155ms"], &log);
-    assert!(text.contains(" would meet the budget: resume 2"), "{text}");
+    let whole = "device phases meet the budget, and all of it as recorded does not: resume 169";
+    assert!(text.contains(whole), "{text}");
     let open = "The recording leaves open how far: resume 11";
     assert!(text.contains(open), "{text}");
     assert!(text.contains("every machine that explains it meets the budget."), "{text}");
