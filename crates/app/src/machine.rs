@@ -247,7 +247,7 @@ pub fn certain(
     let halves: Vec<String> =
         missed.iter().map(|(d, _, range)| open_half(*d, &found, *range)).collect();
     Err(NotReproduced(format!(
-        "the recording leaves open what {} would bring:\n  {}\n  {}\n  --force answers all the \
+        "the recording leaves open what {} would bring, of the device phases:\n  {}\n  {}\n  --force answers all the \
          same, for one machine that explains the recording",
         asked_for(changes),
         halves.join("\n  "),

@@ -81,15 +81,16 @@ fn the_steps_show_what_has_a_budget() {
     assert!(text.contains("Next: dormouse tune boards/am335x.board --kernel 6.12"), "{text}");
 }
 
-/// The recording is slower than its model: what meets 112.6 ms is the model alone.
+/// The recording is slower than its model, and CPUs and tasks took their time too: what meets
+/// 112.9 ms is the model, or the device phases alone.
 #[test]
 fn a_budget_that_only_the_model_meets_is_not_met() {
-    let text = words(&["plan", SMALL, "--resume", "112.6ms"], "");
+    let text = words(&["plan", SMALL, "--resume", "112.9ms"], "");
     assert!(!text.contains("No change is needed"), "{text}");
-    let both = "Resume recorded 112.8 ms, by the model 112.5 ms; the larger is judged.";
+    let both = "Resume recorded 113.1 ms, by the model 112.5 ms; the larger is judged.";
     assert!(text.contains(both) && text.contains("recorded cycles meet the budget"), "{text}");
     let text = words(&["plan", SMALL, "--resume", "113.5ms"], "");
-    assert!(text.contains("No change is needed: resume stays at 112.8 ms"), "{text}");
+    assert!(text.contains("No change is needed: resume stays at 113.1 ms"), "{text}");
 }
 
 /// Drawn times are no machine's: a budget is refused unless one insists, and every answer
@@ -114,17 +115,15 @@ fn a_budget_on_assumed_times_is_refused() {
     }
 }
 
-/// The device phases of all machines that explain the log meet 155 ms; of 112 ms they
-/// disagree. CPUs and tasks took 15 ms more, so the half as a whole does not.
+/// All machines that explain the log meet 185 ms; of 112 ms they disagree.
 #[test]
 fn a_budget_that_every_machine_meets_is_met() {
     let Some(log) = data("logs/mail/lenovo-2024-02-12.part1.i8042_suspend_resume_dmesg.txt") else {
         return;
     };
-    let text = of(&["plan", "--resume", "155ms"], &log);
-    let whole = "device phases meet the budget, and all of it as recorded does not: resume 169";
-    assert!(text.contains(whole), "{text}");
-    let open = "The recording leaves open how far: resume 11";
+    let text = of(&["plan", "--resume", "185ms"], &log);
+    assert!(text.contains(" would meet the budget: resume 2"), "{text}");
+    let open = "The recording leaves open how far: resume 14";
     assert!(text.contains(open), "{text}");
     assert!(text.contains("every machine that explains it meets the budget."), "{text}");
     let text = of(&["plan", "--resume", "112ms"], &log);

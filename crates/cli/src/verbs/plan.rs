@@ -35,10 +35,10 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  dormouse tune recording.tar.gz --resume 250ms\n  dormouse tune recording.tar.gz --resume 250ms --keep usb1 -o files"
 )]
 pub(crate) struct PlanArgs {
-    /// Budget of all device phases of resume, such as 250ms.
+    /// Budget of all of resume, such as 250ms; of a board file its device phases.
     #[arg(long, value_name = "TIME", value_parser = time)]
     resume: Option<Ns>,
-    /// Budget of all device phases of suspend.
+    /// Budget of all of suspend but the time asleep.
     #[arg(long, value_name = "TIME", value_parser = time)]
     suspend: Option<Ns>,
     /// A device must be ready this long after the start of resume; it is never
@@ -141,9 +141,6 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
         Some(folder) => Some((folder, hand_over(folder, board, &found)?)),
         None => None,
     };
-    let over =
-        limits.judged.as_ref().map(|j| j.over_as_a_whole(&goal, &found.before, &found.after));
-    let whole = over.is_none_or(|halves| halves == [None, None]);
     if args.json {
         let mut value = written::json(board, &goal, &found, &limits);
         if let Some(worth) = &worth {
@@ -155,7 +152,7 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
         value["fidelity"] = fidelity::json(&checked, board);
         value["assumptions"] = sentences(&assumptions).into();
         terminal::print(&document(TUNE, "plan", &value))?;
-        return is_met(&found, whole, verified.as_ref());
+        return is_met(&found, verified.as_ref());
     }
     let mut text = written::text(board, &goal, &found, &limits);
     if let Some(worth) = &worth {
@@ -171,7 +168,7 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
     }
     text.push_str(&next_command(args, board, (&goal, &found), help));
     terminal::print(&text)?;
-    is_met(&found, whole, verified.as_ref())
+    is_met(&found, verified.as_ref())
 }
 
 /// Says on a terminal what takes time.
@@ -182,8 +179,8 @@ fn stage(what: &str) {
 }
 
 /// An error if the budget is not met, or the kernel did not confirm the plan.
-fn is_met(found: &Plan, whole: bool, verified: Option<&Said>) -> Result<()> {
-    if !found.met || !whole {
+fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
+    if !found.met {
         bail!(NotMet("the budget is not met".into()));
     }
     verified.map_or(Ok(()), Said::must_hold)

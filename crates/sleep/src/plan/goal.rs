@@ -7,9 +7,9 @@ use dormouse_base::time::Ns;
 /// What must be met. At least one should be given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Goal {
-    /// All device phases on the way down.
+    /// The way down, all of it: what a recording has beside the device phases counts too.
     pub suspend: Option<Ns>,
-    /// All device phases on the way up.
+    /// The way up, likewise.
     pub resume: Option<Ns>,
     /// Devices that must be ready (their last resume callback done, and that of
     /// everything they need) this long after the begin of the way up.
@@ -22,9 +22,10 @@ pub struct Goal {
 /// What one board does, as far as goals are concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// All device phases on the way down.
+    /// The way down: of a board its device phases, of a recording all of it but the time
+    /// asleep.
     pub suspend: Ns,
-    /// All device phases on the way up.
+    /// The way up, likewise.
     pub resume: Ns,
     /// When each device of [`Goal::ready`] was ready; zero if neither it nor what
     /// it needs has a callback on the way up.
@@ -83,9 +84,9 @@ impl Reached {
 /// By how much a machine as recorded is slower than its model; zero where it is faster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slower {
-    /// All device phases on the way down.
+    /// On the way down; what CPUs, tasks and the sync took is part of it.
     pub suspend: Ns,
-    /// All device phases on the way up.
+    /// On the way up, likewise.
     pub resume: Ns,
     /// Until each device of [`Goal::ready`] is ready.
     pub ready: Vec<Ns>,

@@ -18,8 +18,6 @@ pub struct Judged {
     pub model: Reached,
     /// As recorded: medians of its cycles, each by itself.
     pub recorded: Reached,
-    /// All of each half as recorded, CPUs and tasks too; no device of its own.
-    pub whole: Reached,
     /// Recorded cycles.
     pub cycles: usize,
     /// How many of them meet every budget.
@@ -53,36 +51,8 @@ impl Judged {
             resume: median(&|r| r.resume),
             ready: (0..goal.ready.len()).map(|i| median(&|r| r.ready[i])).collect(),
         };
-        let whole = |d: Direction| {
-            let mut all: Vec<Ns> = cycles.iter().map(|c| whole(c, d)).collect();
-            all.retain(|t| *t > Ns::ZERO);
-            middle(&mut all, Ns::mean).unwrap_or_default()
-        };
-        let whole = Reached {
-            suspend: whole(Direction::Suspend),
-            resume: whole(Direction::Resume),
-            ready: Vec::new(),
-        };
         let meet = each.iter().filter(|r| r.excess(goal) <= 0).count();
-        (!each.is_empty()).then_some(Judged { model, recorded, whole, cycles: each.len(), meet })
-    }
-
-    /// The halves, suspend and resume, whose device phases meet the budget with what saves
-    /// `before` less `after`, and which as a whole do not: how long they stay.
-    pub fn over_as_a_whole(
-        &self,
-        goal: &Goal,
-        before: &Reached,
-        after: &Reached,
-    ) -> [Option<Ns>; 2] {
-        let over = |budget: Option<Ns>, whole: Ns, saved: Ns, after: Ns| {
-            let left = whole - saved;
-            budget.is_some_and(|b| after <= b && left > b).then_some(left)
-        };
-        [
-            over(goal.suspend, self.whole.suspend, before.suspend - after.suspend, after.suspend),
-            over(goal.resume, self.whole.resume, before.resume - after.resume, after.resume),
-        ]
+        (!each.is_empty()).then_some(Judged { model, recorded, cycles: each.len(), meet })
     }
 
     /// What the model leaves out of this machine.
@@ -97,21 +67,15 @@ impl Judged {
     }
 }
 
-/// From the begin of a recorded half to its end; zero if nothing of it was recorded.
-fn whole(cycle: &Cycle, direction: Direction) -> Ns {
-    let of = || {
-        let half = cycle.phases.iter().filter(|p| p.phase != Phase::Asleep);
-        half.filter(|p| p.phase.direction() == direction)
-    };
-    let ends = of().map(|p| p.start).min().zip(of().map(|p| p.end).max());
-    ends.map_or(Ns::ZERO, |(start, end)| end.since(start))
-}
-
 /// What one recorded cycle reached.
 fn reached(board: &Board, cycle: &Cycle, place: &[Option<DeviceId>], goal: &Goal) -> Reached {
-    let spans = || cycle.phases.iter().filter(|p| p.phase.has_devices());
-    let half =
-        |d: Direction| spans().filter(|p| p.phase.direction() == d).map(|p| p.duration()).sum();
+    // All that was recorded of a half: whoever waits for it waits for CPUs and tasks too.
+    let spans = || cycle.phases.iter().filter(|p| p.phase != Phase::Asleep);
+    let half = |d: Direction| {
+        let of = || spans().filter(|p| p.phase.direction() == d);
+        let ends = of().map(|p| p.start).min().zip(of().map(|p| p.end).max());
+        ends.map_or(Ns::ZERO, |(start, end)| end.since(start))
+    };
     let up = spans().filter(|p| p.phase > Phase::Asleep).map(|p| p.start).min();
     let ready = goal.ready.iter().map(|(d, _)| {
         let end = ready::last(cycle, &ready::needs(board, *d), place);
@@ -156,15 +120,6 @@ mod tests {
         let judged = Judged::of(&board, &cycles, &[0, 1], &goal, model.clone()).unwrap();
         assert_eq!((judged.cycles, judged.meet), (3, 0));
         assert_eq!(judged.slower().resume, Ns::from_ms(8));
-        // What CPUs take between the phases counts for the half, and for no device.
-        let wide = Judged {
-            whole: Reached { resume: Ns::from_ms(90), ..Reached::default() },
-            ..judged.clone()
-        };
-        let (wish, now) =
-            (Goal { resume: Some(Ns::from_ms(85)), ..Goal::default() }, &judged.recorded);
-        assert_eq!(wide.over_as_a_whole(&wish, now, now), [None, Some(Ns::from_ms(90))]);
-        assert_eq!(judged.over_as_a_whole(&wish, now, now), [None, None]);
         assert!(plan(&board, policy, &settings, &goal, &[], 1).unwrap().met, "by the model alone");
         goal.slower = judged.slower();
         let p = plan(&board, policy, &settings, &goal, &[], 1).unwrap();

@@ -42,7 +42,7 @@ pub struct Limits {
 }
 
 /// What was recorded beside the model, and how many cycles meet the budgets as they are.
-fn judged(goal: &Goal, j: &Judged, whole: bool) -> String {
+fn judged(goal: &Goal, j: &Judged) -> String {
     let halves = [
         ("suspend", goal.suspend.is_some(), j.recorded.suspend, j.model.suspend),
         ("resume", goal.resume.is_some(), j.recorded.resume, j.model.resume),
@@ -58,9 +58,6 @@ fn judged(goal: &Goal, j: &Judged, whole: bool) -> String {
         false => format!("{}; the larger is judged. ", sentence(&said.join("; "))),
     };
     let of = match j.cycles {
-        n if !whole => {
-            format!("The device phases of {} of {n} recorded cycles meet the budget.", j.meet)
-        }
         1 => format!(
             "The recorded cycle {} as it is.",
             if j.meet == 1 { "meets the budget" } else { "does not meet the budget" }
@@ -429,34 +426,11 @@ fn steps(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     out
 }
 
-/// That device phases meet the budget and the half as a whole does not.
-fn over_as_a_whole(goal: &Goal, p: &Plan, limits: &Limits) -> Option<String> {
-    let over = limits.judged.as_ref()?.over_as_a_whole(goal, &p.before, &p.after);
-    let halves = ["suspend", "resume"].into_iter().zip(over).zip([goal.suspend, goal.resume]);
-    let said: Vec<String> = halves
-        .filter_map(|((what, left), budget)| Some((what, left?, budget?)))
-        .map(|(what, left, budget)| format!("{what} {left} (budget {budget})"))
-        .collect();
-    let with = match p.steps.len() {
-        0 => String::new(),
-        n => format!("With {} ", plural(n, "change")),
-    };
-    (p.met && !said.is_empty()).then(|| {
-        format!(
-            "{}device phases meet the budget, and all of it as recorded does not: {}. CPUs, \
-             tasks and the sync are not what a change of devices shortens.",
-            if with.is_empty() { "The ".to_owned() } else { with + "the " },
-            said.join("; ")
-        )
-    })
-}
-
 /// The plan for a terminal, 80 columns.
 pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     let mut page = Page::new(false);
     let goals = goals(board, goal, p).join("; ");
     let verdict = match (p.met, p.steps.len()) {
-        _ if let Some(whole) = over_as_a_whole(goal, p, limits) => whole,
         (true, 0) => format!("No change is needed: {goals}."),
         (true, 1) => format!("1 change would meet the budget: {goals}."),
         (true, n) => format!("{n} changes would meet the budget: {goals}."),
@@ -476,12 +450,7 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         page.wrapped(Ink::Plain, 0, 2, &assumed(&times));
     }
     if let Some(j) = &limits.judged {
-        page.wrapped(
-            Ink::Plain,
-            0,
-            2,
-            &judged(goal, j, over_as_a_whole(goal, p, limits).is_none()),
-        );
+        page.wrapped(Ink::Plain, 0, 2, &judged(goal, j));
     }
     for (half, (low, high)) in &limits.open {
         let text = format!(
@@ -497,12 +466,12 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     let slower = goal.slower.suspend + goal.slower.resume + goal.slower.ready.iter().copied().sum();
     let whose = match slower > Ns::ZERO {
         true => {
-            "Figures are as recorded, less what the model says of the changes; device phases only"
+            "Figures are all of the half as recorded, less what the model says of the changes: \
+             firmware comes on top."
         }
-        false => "Figures of the model, device phases only",
+        false => "Figures of the model, device phases only: firmware, CPUs and tasks come on top.",
     };
-    let trust = format!("{whose}: firmware, CPUs and tasks come on top.");
-    page.wrapped(Ink::Plain, 0, 2, &trust);
+    page.wrapped(Ink::Plain, 0, 2, whose);
     let mut out = page.finish();
     out.push_str(&budgets(board, goal, p));
     if !p.steps.is_empty() {
@@ -596,7 +565,7 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
                 "device": name(*d), "ns": t.0
             })).collect::<Vec<_>>(),
         },
-        "met": p.met && over_as_a_whole(goal, p, limits).is_none(),
+        "met": p.met,
         "exact": p.exact,
         "least_changes": p.least,
         "gap_ns": p.gap.0,
