@@ -24,6 +24,7 @@
 //! | who was last to freeze, by scheduler events | `freezing` |
 //! | what runtime PM did around a sleep | `runtime` |
 //! | power domains that were switched in callbacks | `switch` |
+//! | links of PCI Express that are worse after a sleep | `link` |
 //! | errors that no rule knows, and which kernels print a text | `said` |
 //! | what findings are made of | `finding`, of `dormouse_base::finding` |
 //!
@@ -38,6 +39,7 @@ mod evidence;
 pub mod finding;
 pub mod formats;
 pub mod freezing;
+mod link;
 mod logs;
 pub mod message;
 pub mod night;

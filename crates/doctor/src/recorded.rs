@@ -41,6 +41,7 @@ pub fn judge(capture: &Capture) -> Report {
         crate::freezing::judge,
         crate::runtime::judge,
         crate::switch::judge,
+        crate::link::judge,
     ] {
         rule(capture, &mut findings);
     }

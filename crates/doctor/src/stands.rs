@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::now::Shallow;
-use crate::rules::ready;
+use crate::rules::{knob, ready};
 
 /// Whether time will stop in s2idle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Stands {
     Yes,
     /// These CPUs of so many have none, and why.
     No(Vec<u32>, usize, Shallow),
+    /// Some may: a limit of so many us on their wake-up holds, which s2idle keeps too.
+    Limited(u32),
     /// No file tells.
     NotKnown,
 }
@@ -20,7 +22,9 @@ pub enum Stands {
 pub fn in_s2idle(case: &Case) -> Stands {
     match ready::lacking(case) {
         None => Stands::NotKnown,
-        Some(l) if l.cpus.is_empty() => Stands::Yes,
+        Some(l) if l.cpus.is_empty() => {
+            knob::wakeup_limit(case).map_or(Stands::Yes, Stands::Limited)
+        }
         Some(l) => Stands::No(l.cpus, l.of, l.why),
     }
 }

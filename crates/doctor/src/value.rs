@@ -27,9 +27,22 @@ impl Value {
     }
 }
 
-/// The file that a command with `/sys/…` at its end reads.
+/// How the paths of files begin that a text may show: sysfs, and the few sysctls that are of
+/// sleep alone (drivers/base/power/main.c:dpm_watchdog_sysctls, 7.3).
+const FILES: [&str; 2] = ["/sys/", "/proc/sys/kernel/dpm_"];
+
+/// `kernel.dpm_watchdog_timeout_secs = 60`, as sysctl prints it, as path and value.
+fn sysctl(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.strip_prefix("kernel.")?.split_once('=')?;
+    let (name, value) = (name.trim_end(), value.trim());
+    let ours = name.starts_with("dpm_") && !name.contains(' ');
+    let number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+    (ours && number).then(|| (["/proc/sys/kernel/", name].concat(), value.to_string()))
+}
+
+/// The file that a command with such a path at its end reads.
 fn read_by(text: &str) -> Option<&str> {
-    let at = text.find("/sys/")?;
+    let at = FILES.iter().find_map(|f| text.find(f))?;
     let command = text[..at].trim_end();
     let reads = ["cat", "more", "less", "head"].iter().any(|c| {
         command.strip_suffix(c).is_some_and(|b| b.is_empty() || b.ends_with([' ', '$', '#']))
@@ -136,7 +149,9 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             out.push(Value { line: m.line, path: path.to_string(), value: text.to_string() });
             continue;
         }
-        if marked.starts_with("/sys/") {
+        if let Some((path, value)) = sysctl(&marked) {
+            out.push(Value { line: m.line, path, value });
+        } else if FILES.iter().any(|f| marked.starts_with(f)) {
             if let Some((path, value)) = parts(&marked)
                 && !path.contains(' ')
             {

@@ -36,6 +36,20 @@ pub struct Sleeps {
     /// How many CPUs the machine has, as far as the head of the trace or a dump beside
     /// it tells.
     pub machine_cpus: Option<u32>,
+    /// What CPUs asked the firmware of Arm for, by its number: a CPU alone, or its cluster
+    /// too (drivers/cpuidle/cpuidle-psci.c:__psci_enter_domain_idle_state, 7.3).
+    pub asked: BTreeMap<u64, Asked>,
+}
+
+/// Times that CPUs asked the firmware for a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Times that came back.
+    pub count: u64,
+    /// How long they took together, ns.
+    pub ns: i64,
+    /// Of them, those in s2idle.
+    pub s2idle: u64,
 }
 
 /// Whether the CPUs of a trace are all of the machine.

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// the file is open.
 pub const MACHINE: &str = "/dev/cpu_dma_latency";
 
+/// The same, and s2idle keeps it too (kernel/sched/idle.c, 7.3).
+pub use crate::machine::WAKEUP_LIMIT;
+
 /// Where the limit of one CPU is set.
 pub fn of_cpu(cpu: u32) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")
@@ -20,8 +23,8 @@ pub fn of_cpu(cpu: u32) -> String {
 /// What is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Four bytes into [`MACHINE`].
-    Machine([u8; 4]),
+    /// Four bytes into [`MACHINE`] or [`WAKEUP_LIMIT`].
+    Machine(&'static str, [u8; 4]),
     /// A text into the file of each CPU.
     Cpus(Vec<u32>, String),
 }
@@ -33,8 +36,8 @@ pub enum NotHeld {
     #[error(transparent)]
     Guard(#[from] Error),
     /// The file of the machine cannot be opened or written.
-    #[error("cannot hold a limit with {MACHINE}: {0}")]
-    Machine(io::Error),
+    #[error("cannot hold a limit with {0}: {1}")]
+    Machine(&'static str, io::Error),
     /// The command cannot be run.
     #[error("cannot run {command}: {source}")]
     Command {
@@ -62,8 +65,8 @@ pub fn hold(
     observer: &mut dyn Observer,
 ) -> Result<(ExitStatus, Option<Restored>), NotHeld> {
     match what {
-        Hold::Machine(bytes) => {
-            let open = machine(root, bytes).map_err(NotHeld::Machine)?;
+        Hold::Machine(path, bytes) => {
+            let open = machine(root, path, bytes).map_err(|e| NotHeld::Machine(path, e))?;
             let status = run(command, stop);
             drop(open);
             Ok((status?, None))
@@ -82,8 +85,8 @@ pub fn hold(
 }
 
 /// One write of four bytes: the kernel takes another length for text.
-fn machine(root: &Root, bytes: &[u8; 4]) -> io::Result<File> {
-    let mut file = OpenOptions::new().write(true).open(root.resolve(MACHINE))?;
+fn machine(root: &Root, path: &str, bytes: &[u8; 4]) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).open(root.resolve(path))?;
     match file.write(bytes)? {
         4 => Ok(file),
         n => Err(io::Error::other(format!("{n} of 4 bytes were taken"))),

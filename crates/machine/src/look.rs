@@ -3,6 +3,7 @@
 //! (drivers/base/power/wakeup.c:pm_get_wakeup_count, 6.12).
 
 use crate::kmsg::Kmsg;
+use crate::machine;
 pub use crate::root::File;
 use crate::root::Root;
 use crate::wakers;
@@ -60,7 +61,7 @@ pub struct Armed {
 }
 
 /// Files of `/sys/power` that may be read at any time.
-const POWER: [&str; 14] = [
+const POWER: [&str; 15] = [
     "state",
     "mem_sleep",
     "disk",
@@ -70,6 +71,7 @@ const POWER: [&str; 14] = [
     "pm_test",
     "pm_trace",
     "pm_async",
+    "hibernate_compression_threads",
     "pm_freeze_timeout",
     "pm_print_times",
     "sync_on_suspend",
@@ -78,12 +80,7 @@ const POWER: [&str; 14] = [
 ];
 
 /// What hibernation needs, and which kernel it is.
-const OTHERS: [&str; 4] = [
-    "/proc/sys/kernel/osrelease",
-    "/proc/cmdline",
-    "/sys/kernel/security/lockdown",
-    "/sys/module/hibernate/parameters/compressor",
-];
+const OTHERS: [&str; 2] = ["/proc/sys/kernel/osrelease", "/sys/kernel/security/lockdown"];
 
 /// Files of a device's `power/` folder that tell of runtime power management.
 const RUNTIME: [&str; 8] = [
@@ -130,14 +127,15 @@ pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
     }
     cpus(root, files);
     for name in root.list("/sys/class/wakeup") {
-        for file in ["name", "active_time_ms"] {
+        for file in ["name", "active_time_ms", "active_count", "relax_count"] {
             take(root, files, format!("/sys/class/wakeup/{name}/{file}"));
         }
     }
     for name in root.list("/sys/class/rtc") {
         take(root, files, format!("/sys/class/rtc/{name}/device/power/wakeup"));
     }
-    for file in OTHERS {
+    files.extend(machine::wakeup_limit(root));
+    for file in OTHERS.iter().chain(&machine::SETTINGS).copied() {
         take(root, files, file.into());
     }
     lines(root, files);
@@ -336,6 +334,12 @@ mod tests {
         let at = dir.path();
         put(at, "/sys/power/pm_test", "[none] core\n");
         put(at, "/sys/power/wakeup_count", "5\n");
+        put(at, "/sys/power/hibernate_compression_threads", "2\n");
+        put(at, "/sys/module/acpi_x86/parameters/check_lps0_constraints", "N\n");
+        put(at, "/proc/sys/kernel/dpm_watchdog_timeout_secs", "75\n");
+        put(at, "/sys/class/wakeup/wakeup3/relax_count", "8\n");
+        std::fs::create_dir_all(at.join("dev")).unwrap();
+        std::fs::write(at.join("dev/cpu_wakeup_latency"), 350i32.to_ne_bytes()).unwrap();
         put(at, "/sys/power/suspend_stats/fail", "2\n");
         put(at, "/proc/meminfo", "MemTotal: 10 kB\nDirty: 4 kB\nCached: 9 kB\n");
         put(
@@ -369,6 +373,15 @@ mod tests {
         assert_eq!(value("/sys/power/pm_test"), Some("[none] core"));
         assert_eq!(value("/sys/power/suspend_stats/fail"), Some("2"));
         assert_eq!(value("/sys/power/wakeup_count"), None);
+        for (path, text) in [
+            ("/sys/power/hibernate_compression_threads", "2"),
+            ("/sys/module/acpi_x86/parameters/check_lps0_constraints", "N"),
+            ("/proc/sys/kernel/dpm_watchdog_timeout_secs", "75"),
+            ("/sys/class/wakeup/wakeup3/relax_count", "8"),
+            ("/dev/cpu_wakeup_latency", "350"),
+        ] {
+            assert_eq!(value(path), Some(text), "{path}");
+        }
         assert_eq!(value("/proc/meminfo/Dirty"), Some("4 kB"));
         assert_eq!(value("/proc/self/mountinfo/fuseblk"), Some("/mnt/usb\\040stick"));
         assert_eq!(value("/sys/devices/pci0/dev/power/control"), Some("on"));

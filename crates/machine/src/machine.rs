@@ -123,6 +123,34 @@ pub fn meminfo(root: &Root, name: &str) -> Option<u64> {
     kib.checked_mul(1_024)
 }
 
+/// Settings outside `/sys/power` that change what a sleep is or what is told of it. The
+/// watchdog of device sleep has its own from 7.0 on (drivers/base/power/main.c, 7.3);
+/// drivers/acpi/x86/s2idle.c was of the module acpi in 6.1.
+pub(crate) const SETTINGS: [&str; 10] = [
+    "/proc/sys/kernel/dpm_watchdog_timeout_secs",
+    "/proc/sys/kernel/dpm_watchdog_warning_timeout_secs",
+    "/sys/module/pm/parameters/dpm_watchdog_enabled",
+    "/sys/module/pm/parameters/dpm_watchdog_all_cpu_backtrace",
+    "/sys/module/acpi_x86/parameters/check_lps0_constraints",
+    "/sys/module/acpi_x86/parameters/sleep_no_lps0",
+    "/sys/module/acpi/parameters/sleep_no_lps0",
+    "/sys/module/hibernate/parameters/compressor",
+    "/sys/module/hibernate/parameters/pm_test_delay",
+    "/proc/cmdline",
+];
+
+/// What `/dev/cpu_wakeup_latency` allows, us: four bytes in the order of this machine
+/// (kernel/power/qos.c:cpu_wakeup_latency_qos_read, 7.3). Who opens the file asks for
+/// nothing by that; without a limit it says the largest number.
+pub(crate) fn wakeup_limit(root: &Root) -> Option<(String, String)> {
+    let bytes = std::fs::read(root.resolve(WAKEUP_LIMIT)).ok()?;
+    let limit = i32::from_ne_bytes(bytes.try_into().ok()?);
+    Some((WAKEUP_LIMIT.into(), limit.to_string()))
+}
+
+/// A limit on the time that CPUs take to wake, in s2idle too (kernel/sched/idle.c, 7.3).
+pub const WAKEUP_LIMIT: &str = "/dev/cpu_wakeup_latency";
+
 /// Everything in `/sys/power` that can be read, and the parameters elsewhere
 /// that change a cycle.
 pub fn knobs(root: &Root) -> BTreeMap<String, String> {
@@ -136,8 +164,10 @@ pub fn knobs(root: &Root) -> BTreeMap<String, String> {
         "/proc/sys/vm/dirty_ratio",
         "/proc/sys/vm/dirty_background_ratio",
     ];
+    found.extend(wakeup_limit(root));
+    let others = others.iter().chain(&SETTINGS).map(ToString::to_string);
     // wakeup_count waits until wakeup events are over: reading it may block.
-    for path in power.filter(|p| !p.ends_with("/wakeup_count")).chain(others.map(String::from)) {
+    for path in power.filter(|p| !p.ends_with("/wakeup_count")).chain(others) {
         if !root.resolve(&path).is_file() {
             continue;
         }

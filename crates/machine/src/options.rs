@@ -76,12 +76,20 @@ impl Detail {
                 "workqueue/workqueue_execute_start",
                 "workqueue/workqueue_execute_end",
             ],
-            Detail::Rpm => {
-                &["rpm/rpm_suspend", "rpm/rpm_resume", "rpm/rpm_idle", "rpm/rpm_return_int"]
-            }
+            Detail::Rpm => &[
+                "rpm/rpm_suspend",
+                "rpm/rpm_resume",
+                "rpm/rpm_idle",
+                "rpm/rpm_return_int",
+                // Links of PCI Express that are trained again; from 7.x on.
+                "pci/pcie_link_event",
+            ],
             Detail::Idle => &[
                 "power/cpu_idle",
                 "power/cpu_idle_miss",
+                // What a CPU of Arm asks the firmware for; from 7.x on.
+                "power/psci_domain_idle_enter",
+                "power/psci_domain_idle_exit",
                 "power/pm_qos_update_target",
                 "irq/irq_handler_entry",
                 "irq/irq_handler_exit",

@@ -363,7 +363,10 @@ fn set_knobs(root: &Root, o: &Options, guard: &mut Guard<'_>) -> Result<(), Erro
     match &o.pm_test {
         Some(level) => {
             // The pause of 5 s before coming back tells nothing.
-            guard.set_if_there("/sys/module/suspend/parameters/pm_test_delay", "0")?;
+            for test in ["suspend", "hibernate"] {
+                let delay = format!("/sys/module/{test}/parameters/pm_test_delay");
+                guard.set_if_there(&delay, "0")?;
+            }
             guard.set("/sys/power/pm_test", level)?;
         }
         // A test level left by someone else would turn a sleep into a test.

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, Kernel};
 use dormouse_machine::guard::{NoObserver, restore};
-use dormouse_machine::hold::{Hold, MACHINE, NotHeld, hold, of_cpu};
+use dormouse_machine::hold::{Hold, MACHINE, NotHeld, WAKEUP_LIMIT, hold, of_cpu};
 use dormouse_machine::journal::FOLDER;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -65,12 +65,16 @@ fn killed_at_any_step_limits_are_put_back() {
 
 #[test]
 fn the_machine_gets_four_bytes_in_one_write() {
+    [MACHINE, WAKEUP_LIMIT].into_iter().for_each(bytes_of);
+}
+
+fn bytes_of(file: &'static str) {
     let fake = Fake::new();
-    let path = fake.root.resolve(MACHINE);
+    let path = fake.root.resolve(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "").unwrap();
     let stop = AtomicBool::new(false);
-    let what = Hold::Machine(20i32.to_ne_bytes());
+    let what = Hold::Machine(file, 20i32.to_ne_bytes());
     hold(&fake.root, FOLDER, &what, &words(&["true"]), &stop, &mut NoObserver).unwrap();
     assert_eq!(fs::read(&path).unwrap(), 20i32.to_ne_bytes());
     // Without the file nothing is run.
@@ -78,7 +82,7 @@ fn the_machine_gets_four_bytes_in_one_write() {
     let ran = fake.root.resolve("/ran");
     let command = words(&["touch", &ran.display().to_string()]);
     let failed = hold(&fake.root, FOLDER, &what, &command, &stop, &mut NoObserver);
-    assert!(matches!(failed, Err(NotHeld::Machine(_))));
+    assert!(matches!(failed, Err(NotHeld::Machine(..))));
     assert!(!ran.exists());
 }
 

@@ -132,13 +132,15 @@ pub enum Kind {
     Regulator,
     /// Wakeup sources and quality of service.
     Wakeup,
+    /// Links of PCI Express, `pcie_*`.
+    Pci,
     /// None of these.
     Unknown,
 }
 
 impl Kind {
     /// All, in the order of their numbers.
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Kind::Power,
         Kind::Idle,
         Kind::Frequency,
@@ -155,6 +157,7 @@ impl Kind {
         Kind::Genpd,
         Kind::Regulator,
         Kind::Wakeup,
+        Kind::Pci,
         Kind::Unknown,
     ];
 
@@ -177,6 +180,7 @@ impl Kind {
             Kind::Genpd => "genpd",
             Kind::Regulator => "regulator",
             Kind::Wakeup => "wakeup",
+            Kind::Pci => "pci",
             Kind::Unknown => "other",
         }
     }
@@ -214,6 +218,7 @@ impl Kind {
             Some(b'w') if begins(b"wakeup_source_") => Kind::Wakeup,
             Some(b'p') if begins(b"power_domain_") || begins(b"psci_domain_") => Kind::Genpd,
             Some(b'p') if begins(b"pm_qos_") => Kind::Wakeup,
+            Some(b'p') if begins(b"pcie_") => Kind::Pci,
             Some(b'h') if begins(b"hrtimer_") => Kind::Timer,
             Some(b'b') if begins(b"block_") => Kind::Block,
             Some(b'l') if begins(b"local_timer_") => Kind::Irq,
@@ -376,9 +381,9 @@ pub(crate) fn is_kept(name: &[u8]) -> bool {
 /// Whether the tracker keeps events of this name beside the callbacks, because
 /// they explain waits, worker counts or idle time; the same for every format.
 pub(crate) fn is_side_event(name: &[u8]) -> bool {
-    const PREFIXES: [&[u8]; 6] =
-        [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
+    const PREFIXES: [&[u8]; 7] =
+        [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_", b"pcie_"];
     // Most names are told apart by their first letter.
-    matches!(name.first(), Some(b's' | b'w' | b'r' | b'c' | b'b'))
+    matches!(name.first(), Some(b's' | b'w' | b'r' | b'c' | b'b' | b'p'))
         && PREFIXES.iter().any(|p| name.starts_with(p))
 }

@@ -184,3 +184,102 @@ fn a_sleep_that_was_only_a_test_is_told() {
     assert!(found(value).is_empty());
     assert_eq!(above_a_note(&value.replace("[none] core", "none [core]")), ["knob-pm-test"]);
 }
+
+/// Rules that `text` calls for, notes too.
+fn rules(text: &str) -> Vec<&'static str> {
+    found(text).iter().map(|f| f.id).collect()
+}
+
+#[test]
+fn settings_of_newer_kernels_are_read_from_their_files() {
+    let threads = "/sys/power/hibernate_compression_threads:";
+    assert_eq!(rules(&format!("{threads}6\n")), ["knob-hib-threads"]);
+    assert!(rules(&format!("{threads}3\n")).is_empty());
+    let lps0 = "# cat /sys/module/acpi_x86/parameters/sleep_no_lps0\nY\n";
+    assert_eq!(above_a_note(lps0), ["knob-no-lps0"]);
+    assert!(rules(&lps0.replace("\nY", "\nN")).is_empty());
+    let dog = "$ sysctl -a | grep dpm_\nkernel.dpm_watchdog_timeout_secs = 90\n\
+        kernel.dpm_watchdog_warning_timeout_secs = 30\n";
+    let said = |text: &str| found(text).iter().map(|f| f.sentence.clone()).collect::<String>();
+    assert!(
+        said(dog).ends_with("warns of a callback after 30 s, and stops the kernel after 90 s.")
+    );
+    assert!(said(&dog.replace("30", "90")).contains("without a warning before"));
+    let off = format!("{dog}/sys/module/pm/parameters/dpm_watchdog_enabled:N\n");
+    assert!(said(&off).contains("is off"));
+    assert!(above_a_note(&off).is_empty());
+    // A limit that stands alone, and other sysctls, are none of these.
+    assert!(rules("kernel.dpm_watchdog_warning_timeout_secs = 30\nkernel.panic = 10\n").is_empty());
+}
+
+#[test]
+fn settings_of_the_command_line_count_where_no_file_says_otherwise() {
+    let boot = |words: &str| {
+        format!(
+            "[    0.000000] Command line: BOOT_IMAGE=/vmlinuz-7.3.2 root=/dev/nvme0n1p3 {words} quiet\n"
+        )
+    };
+    assert_eq!(above_a_note(&boot("pm_async=off")), ["knob-pm-async"]);
+    assert!(rules(&boot("pm_async=on")).is_empty(), "only off is a word of it");
+    let file = format!("{}/sys/power/pm_async:1\n", boot("pm_async=off"));
+    assert!(rules(&file).is_empty(), "somebody switched it on since");
+    assert_eq!(rules(&boot("hibernate_compression_threads=1")), ["knob-hib-threads"]);
+    assert_eq!(above_a_note(&boot("acpi_x86.sleep-no-lps0=1")), ["knob-no-lps0"]);
+    assert!(rules(&boot("acpi.sleep_no_lps0=1 acpi.sleep_no_lps0=0")).is_empty(), "the last holds");
+    assert!(rules("I boot with pm_async=off and hibernate_compression_threads=1\n").is_empty());
+}
+
+#[test]
+fn constraints_that_nobody_compares_are_no_proof() {
+    let log = "[   50.000000] PM: suspend entry (s2idle)\n[   50.100000] Freezing user space processes\n\
+        [   50.500000] PM: suspend devices took 0.300 seconds\n[   95.000000] PM: resume devices took 0.200 seconds\n\
+        [   95.100000] PM: suspend exit\n# cat /sys/power/suspend_stats/last_hw_sleep\n0\n";
+    let with = |value: &str| {
+        rules(&format!("{log}/sys/module/acpi_x86/parameters/check_lps0_constraints:{value}\n"))
+    };
+    assert!(rules(log).contains(&"mode-not-counted"));
+    assert!(with("N").contains(&"knob-constraints"));
+    assert!(!with("Y").contains(&"knob-constraints"));
+    let deep = log.replace("last_hw_sleep\n0", "last_hw_sleep\n44000000");
+    let value = "/sys/module/acpi_x86/parameters/check_lps0_constraints:N\n";
+    assert!(!rules(&format!("{deep}{value}")).contains(&"knob-constraints"));
+}
+
+#[test]
+fn a_source_that_was_relaxed_once_less_than_activated_is_active() {
+    let at = "/sys/class/wakeup/wakeup14/";
+    let counts = |begun, relaxed| {
+        rules(&format!("{at}name:tps-typec\n{at}active_count:{begun}\n{at}relax_count:{relaxed}\n"))
+    };
+    assert_eq!(counts(18, 17), ["abort-source-active"]);
+    assert!(counts(18, 18).is_empty());
+}
+
+#[test]
+fn both_stages_of_the_watchdog_are_told_apart() {
+    let log = |line: &str| {
+        format!(
+            "[  300.000000] PM: suspend entry (deep)\n[  300.200000] printk: Suspending console(s) (use no_console_suspend to debug)\n{line}[  352.000000] PM: suspend devices took 51.500 seconds\n[  360.000000] PM: suspend exit\n"
+        )
+    };
+    let warned = log(
+        "[  345.300000] qcom-geni 88c000.i2c: PM: **** DPM device timeout after 45 seconds; 15 seconds until panic ****\n",
+    );
+    let warned = found(&warned).into_iter().find(|f| f.id == "device-slow").unwrap();
+    assert!(
+        warned.sentence.contains("15.0 s more, and the kernel would have stopped"),
+        "{}",
+        warned.sentence
+    );
+    let fatal = log("[  360.300000] qcom-geni 88c000.i2c: PM: **** DPM device timeout ****\n");
+    assert!(above_a_note(&fatal).contains(&"device-hang"));
+    // A warning of a kernel that was told its condition, with and without the file.
+    for line in [
+        "[  340.100000] WARNING: [link->width > 4] drivers/foo/bar.c:91 at bar_suspend+0x1c/0x60 [bar], CPU#2: systemd-sleep/4410\n",
+        "[  340.100000] WARNING: at bar_suspend+0x1c/0x60 [bar], CPU#2: systemd-sleep/4410\n",
+    ] {
+        let text = log(line);
+        let f = found(&text).into_iter().find(|f| f.id == "phase-warning");
+        assert!(f.is_some_and(|f| f.sentence.contains("bar_suspend")), "{line}");
+    }
+}

@@ -377,6 +377,36 @@ fn whatever_people_post_is_read_or_refused_aloud() {
     assert!(with_states >= 9, "{with_states} files with states");
 }
 
+#[test]
+fn what_cpus_asked_of_the_firmware_is_counted_by_state() {
+    let event = |us: u32, cpu: u32, what: &str, state: &str, s2idle: &str| {
+        format!(
+            "     <idle>-0     [00{cpu}] d..1.    90.{us:06}: psci_domain_idle_{what}: cpu_id={cpu} state=0x{state} is_s2idle={s2idle}\n"
+        )
+    };
+    let idle = |us: u32, cpu: u32, state: &str| {
+        format!(
+            "     <idle>-0     [00{cpu}] d..1.    90.{us:06}: cpu_idle: state={state} cpu_id={cpu}\n"
+        )
+    };
+    let text = [
+        idle(100, 1, "1"),
+        event(110, 1, "enter", "40000044", "no"),
+        event(310, 2, "enter", "41000053", "yes"),
+        event(910, 1, "exit", "40000044", "no"),
+        idle(920, 1, "4294967295"),
+        event(1_310, 2, "exit", "41000053", "yes"),
+        // An exit whose enter is not in the trace, and an enter without exit.
+        event(1_400, 3, "exit", "41000053", "no"),
+        event(1_500, 1, "enter", "40000044", "no"),
+    ]
+    .concat();
+    let traces = read_bytes("phone", text.as_bytes()).traces;
+    let asked: Vec<_> =
+        traces[0].asked.iter().map(|(s, a)| (*s, a.count, a.ns, a.s2idle)).collect();
+    assert_eq!(asked, [(0x4000_0044, 1, 800_000, 0), (0x4100_0053, 1, 1_000_000, 1)]);
+}
+
 proptest::proptest! {
     /// Damage makes losses, never a panic.
     #[test]

@@ -66,6 +66,9 @@ impl Ahead {
                     which_cpus(cpus, *of)
                 )
             }
+            (None, Stands::Limited(us)) if self.chosen.is_some() => format!(
+                "Whether CLOCK_MONOTONIC will stand in {mode} is not known: a program holds /dev/cpu_wakeup_latency open, so CPUs enter only states that they leave within {us} us."
+            ),
             _ if self.chosen.is_none() => {
                 "This machine has no mode of sleep, so no clock will stand.".into()
             }
@@ -129,11 +132,9 @@ pub fn ahead(a: &Ahead, colour: bool) -> String {
         let text =
             format!("timers of {} of other users: run it as root.", plural(a.hidden, "task"));
         page.entry("  - ", &text);
+        let text = "a limit held open on /dev/cpu_wakeup_latency (7.x): root alone may read it.";
+        page.entry("  - ", text);
     }
-    page.entry(
-        "  - ",
-        "a limit held open on /dev/cpu_wakeup_latency (6.19 and newer): no file tells it.",
-    );
     page.blank();
     page.verbatim(Ink::Strong, &next::next("show --only modes"));
     page.finish()
@@ -244,6 +245,9 @@ mod tests {
         assert_eq!(a.fate(&timer(Clock::Monotonic, 60)), "fires in the sleep");
         assert!(a.answer().contains("CPU 0 has no idle state for it (the driver is none)"));
         assert_eq!(a.fate(&timer(Clock::BoottimeAlarm, 1)), "a sleep now fails");
+        a.stands = Stands::Limited(70);
+        assert_eq!(a.fate(&timer(Clock::Monotonic, 60)), "late, or in the sleep");
+        assert!(a.answer().ends_with("CPUs enter only states that they leave within 70 us."));
         assert_eq!(a.fate(&timer(Clock::BoottimeAlarm, 3)), "wakes the machine by the RTC");
         a.chosen = Some("deep".into());
         assert_eq!(a.fate(&timer(Clock::Monotonic, 60)), "comes late by the sleep");

@@ -252,11 +252,13 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
                     true => " It came back later, and the kernel went on.",
                     false => "",
                 };
+                let left = m.after("; ").and_then(seconds);
+                let left = left.map_or(String::new(), |s| format!(" {} more, and the kernel would have stopped (kernel.dpm_watchdog_timeout_secs).", say::seconds(s)));
                 Finding::new(("device-slow", Area::Abort, Level::Slow), Confidence::Certain)
                     .says(format!(
-                        "A callback of {who} took longer than {after}, when the watchdog of device sleep warned{stood}.{end}"
+                        "A callback of {who} took longer than {after}, when the watchdog of device sleep warned{stood}.{end}{left}"
                     ))
-                    .look("The functions after that line show where the callback waits. The time until the panic is dpm_watchdog_timeout.")
+                    .look("The functions after that line show where the callback waits.")
             }
         };
         let f = f

@@ -1,27 +1,161 @@
-//! Settings of `/sys/power` that change what a sleep is (kernel/power/main.c,
-//! Documentation/ABI/testing/sysfs-power, 6.12 and 7.3).
+//! Settings that change what a sleep is (kernel/power/main.c,
+//! Documentation/ABI/testing/sysfs-power, 6.12 and 7.3), as their files show them or the
+//! kernel's command line sets them.
 
 pub(super) use crate::offered::bracketed as chosen;
 
 use crate::case::Case;
 use crate::evidence::value;
-use crate::finding::{Area, Confidence, Finding, Level, OLD};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
 use crate::message::Message;
 use crate::value::Value;
 
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
 const FREEZE_TIMEOUT: u64 = 20_000;
 
+/// Threads that compress the image of a kernel that nobody changed (kernel/power/swap.c:
+/// `CMP_THREADS`, 6.1 to 7.3).
+const COMPRESSION_THREADS: u32 = 3;
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     tested(case, out);
-    for v in case.values.iter().filter(|v| v.folder() == "/sys/power") {
-        let Some(f) = unusual(v) else { continue };
+    watchdog(case, out);
+    let ordered = ordered(case);
+    unconstrained(case, &ordered, out);
+    let file = |v: &&Value| v.folder() == "/sys/power" || ELSEWHERE.contains(&v.path.as_str());
+    let files = case.values.iter().filter(file).filter_map(|v| Some((unusual(v)?, value(v))));
+    let words = ordered.iter().filter_map(|(v, line)| Some((unusual(v)?, line.clone())));
+    for (f, evidence) in files.chain(words) {
         // What such a setting cost was told already.
-        if out.iter().any(|x| x.id == f.id) {
-            continue;
+        if !out.iter().any(|x| x.id == f.id) {
+            out.push(f.shown_by([evidence]));
         }
-        out.push(f.shown_by([value(v)]));
     }
+}
+
+/// s2idle stayed shallow, and the kernel was not asked to say which device the firmware waited
+/// for: from 7.x on it compares them only if told to
+/// (drivers/acpi/x86/s2idle.c:acpi_s2idle_prepare_late_lps0, 7.3).
+fn unconstrained(case: &Case, ordered: &[(Value, Evidence)], out: &mut Vec<Finding>) {
+    const NAME: &str = "check_lps0_constraints";
+    let shallow =
+        |f: &Finding| matches!(f.id, "mode-name-only" | "mode-partial" | "mode-not-counted");
+    let file = case.values.iter().find(|v| v.name() == NAME).map(|v| (v, value(v)));
+    let word = ordered.iter().find(|(v, _)| v.name() == NAME).map(|(v, line)| (v, line.clone()));
+    let Some((v, evidence)) = file.or(word) else { return };
+    if is_on(&v.value) || !out.iter().any(shallow) {
+        return;
+    }
+    let f = Finding::new(("knob-constraints", Area::Mode, Level::Note), Confidence::Certain)
+        .says("The kernel does not compare devices with what the firmware asks for in the deep state (check_lps0_constraints is off), so that no line names one is no proof.")
+        .change(format!("echo Y > {}", v.path), OLD, "")
+        .shown_by([evidence]);
+    out.push(f);
+}
+
+/// Files outside `/sys/power` with such a setting. drivers/acpi/x86/s2idle.c is of the
+/// module acpi up to 6.1, and of acpi_x86 since.
+const ELSEWHERE: [&str; 3] = [
+    "/sys/module/acpi/parameters/sleep_no_lps0",
+    "/sys/module/acpi_x86/parameters/sleep_no_lps0",
+    WAKEUP_LIMIT,
+];
+
+/// A limit on the time that CPUs take to wake, which s2idle keeps too
+/// (kernel/sched/idle.c:cpuidle_idle_call, kernel/power/qos.c, 7.3).
+pub(crate) const WAKEUP_LIMIT: &str = "/dev/cpu_wakeup_latency";
+
+/// What nobody limits (`PM_QOS_RESUME_LATENCY_NO_CONSTRAINT`, include/linux/pm_qos.h, 7.3).
+const NO_LIMIT: i32 = i32::MAX;
+
+/// The limit of [`WAKEUP_LIMIT`] in us, if there is one.
+pub(crate) fn wakeup_limit(case: &Case) -> Option<u32> {
+    limit_in(case.values.iter().find(|v| v.path == WAKEUP_LIMIT)?)
+}
+
+fn limit_in(v: &Value) -> Option<u32> {
+    let us: i32 = v.value.parse().ok()?;
+    u32::try_from(us).ok().filter(|_| us != NO_LIMIT)
+}
+
+/// Settings of the kernel's command line whose files the text does not show, as those files
+/// would say them: `pm_async=off` (kernel/power/main.c:pm_async_setup, 7.3),
+/// `hibernate_compression_threads=N` (swap.c, 7.3), `MODULE.PARAMETER=VALUE`.
+fn ordered(case: &Case) -> Vec<(Value, Evidence)> {
+    let mut out: Vec<(Value, Evidence)> = Vec::new();
+    let said = case.messages.iter().filter(|m| m.trust.is_of_a_kernel()).filter_map(|m| {
+        let after = ["Kernel command line: ", "Command line: "].iter().find_map(|w| m.after(w))?;
+        Some((after, m.line, Evidence::from(m)))
+    });
+    let file = case.values.iter().filter(|v| v.path == "/proc/cmdline");
+    let file = file.map(|v| (v.value.as_str(), v.line, value(v)));
+    for (words, line, evidence) in said.chain(file) {
+        for word in words.split_whitespace() {
+            let Some((path, value)) = file_of(word) else { continue };
+            if case.values.iter().any(|v| v.path == path) {
+                continue;
+            }
+            // Of two words for one setting the later one holds.
+            out.retain(|(v, _)| v.path != path);
+            out.push((Value { line, path, value }, evidence.clone()));
+        }
+    }
+    out
+}
+
+/// File and value of a word of the command line.
+fn file_of(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    match name {
+        "pm_async" if value == "off" => Some(("/sys/power/pm_async".into(), "0".into())),
+        "hibernate_compression_threads" => {
+            Some((["/sys/power/", name].concat(), value.to_string()))
+        }
+        _ => {
+            let (module, parameter) = name.split_once('.')?;
+            // A dash in a name is an underscore (kernel/params.c:dash2underscore).
+            let plain = |text: &str| text.replace('-', "_");
+            let path = ["/sys/module/", &plain(module), "/parameters/", &plain(parameter)].concat();
+            Some((path, value.to_string()))
+        }
+    }
+}
+
+/// Whether a parameter of the kernel is on: `Y` in its file, and more words on the command
+/// line (lib/kstrtox.c:kstrtobool).
+fn is_on(text: &str) -> bool {
+    matches!(text, "1" | "Y" | "y" | "on" | "true" | "t" | "T")
+}
+
+/// The watchdog of device sleep, where its settings are shown: `dpm_watchdog_*` of
+/// `/proc/sys/kernel` and of the module pm (drivers/base/power/main.c, 7.3).
+fn watchdog(case: &Case, out: &mut Vec<Finding>) {
+    const SYSCTL: &str = "/proc/sys/kernel/dpm_watchdog_";
+    let is = |v: &&Value| v.path.starts_with(SYSCTL) || v.path.ends_with("/dpm_watchdog_enabled");
+    let shown: Vec<&Value> = case.values.iter().filter(is).collect();
+    let of = |name: &str| shown.iter().find(|v| v.name() == name).map(|v| v.value.as_str());
+    let seconds = |name: &str| of(name)?.parse::<u32>().ok();
+    let on = of("dpm_watchdog_enabled").map(is_on);
+    let Some(dies) = seconds("dpm_watchdog_timeout_secs") else { return };
+    let warns = seconds("dpm_watchdog_warning_timeout_secs");
+    let text = match (on, warns) {
+        (Some(false), _) => "The watchdog of device sleep is off (pm.dpm_watchdog_enabled): a callback that never returns hangs the machine without a word.".to_string(),
+        (_, Some(w)) if w < dies => format!("The watchdog of device sleep warns of a callback after {w} s, and stops the kernel after {dies} s."),
+        _ => format!("The watchdog of device sleep stops the kernel once a callback takes {dies} s, without a warning before."),
+    };
+    let change = match on {
+        Some(false) => "echo Y > /sys/module/pm/parameters/dpm_watchdog_enabled".to_string(),
+        // No time can be longer than the kernel was built with (proc_dodpm_watchdog_timeout_secs).
+        _ => format!(
+            "For an earlier warning: sysctl kernel.dpm_watchdog_warning_timeout_secs={}",
+            (warns.unwrap_or(dies) / 2).max(1)
+        ),
+    };
+    let f = Finding::new(("knob-dpm-watchdog", Area::Phase, Level::Note), Confidence::Certain)
+        .says(text)
+        .change(change, OLD, "")
+        .shown_by(shown.into_iter().map(value));
+    out.push(f);
 }
 
 /// `PM: suspend debug: Waiting for 5 second(s).` (kernel/power/suspend.c:suspend_test),
@@ -76,6 +210,34 @@ fn unusual(v: &Value) -> Option<Finding> {
             "1",
             "Somebody may have switched it off for a driver that needs an order nobody declared.",
         ),
+        "hibernate_compression_threads" => {
+            let threads = v.value.parse().ok().filter(|&n: &u32| n != COMPRESSION_THREADS)?;
+            let by = if threads == 1 { "one thread".into() } else { format!("{threads} threads") };
+            (
+                ("knob-hib-threads", Area::Hibernation, Level::Note),
+                format!(
+                    "The image of a hibernation is compressed and read back by {by} at most (hibernate_compression_threads); usual are {COMPRESSION_THREADS}."
+                ),
+                "3",
+                "",
+            )
+        }
+        "sleep_no_lps0" if is_on(&v.value) => (
+            ("knob-no-lps0", Area::Mode, Level::Risk),
+            "The firmware is not told of s2idle: sleep_no_lps0 is on, so the platform stays out of its deepest state.".into(),
+            "N",
+            "Somebody may have switched it on for firmware that fails there.",
+        ),
+        "cpu_wakeup_latency" => {
+            let us = limit_in(v)?;
+            let text = format!(
+                "A program holds {WAKEUP_LIMIT} open: no CPU may take longer than {us} us to wake, in s2idle either, so it sleeps in no deeper state."
+            );
+            let f = Finding::new(("knob-wakeup-limit", Area::Mode, Level::Risk), Confidence::Certain)
+                .says(text)
+                .look("See who holds it: fuser -v /dev/cpu_wakeup_latency. The limit ends when the file is closed.");
+            return Some(f);
+        }
         "pm_freeze_timeout" => {
             let ms = v.value.parse().ok().filter(|&ms: &u64| ms != FREEZE_TIMEOUT)?;
             (

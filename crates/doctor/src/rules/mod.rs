@@ -7,7 +7,7 @@ mod crash;
 mod disk;
 pub(crate) mod freezer;
 mod hibernation;
-mod knob;
+pub(crate) mod knob;
 mod line;
 pub(crate) mod mode;
 mod night;
@@ -41,10 +41,11 @@ pub(crate) const ALL: [Rule; 18] = [
     rpm::judge,
     crash::judge,
     back::judge,
-    knob::judge,
     ready::judge,
     source::judge,
     night::judge,
+    // Last: it leaves out what others told of, and explains what they did not find.
+    knob::judge,
 ];
 
 /// Checks that this text cannot answer.

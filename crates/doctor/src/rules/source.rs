@@ -30,7 +30,17 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// Of `/sys/class/wakeup/wakeupN/`.
 fn listed(case: &Case) -> Vec<Source> {
-    let is = |v: &&Value| v.path.starts_with("/sys/class/wakeup/") && v.name() == "active_time_ms";
+    let ours = |v: &&Value| v.path.starts_with("/sys/class/wakeup/");
+    let shows = |folder: &str, name: &str| {
+        case.values.iter().any(|v| v.folder() == folder && v.name() == name)
+    };
+    let is = |v: &&Value| match v.name() {
+        "active_time_ms" => true,
+        // From 7.x on: a source that was activated once more than it was relaxed is active
+        // (drivers/base/power/wakeup.c:wakeup_source_deactivate).
+        "relax_count" => !shows(v.folder(), "active_time_ms"),
+        _ => false,
+    };
     let source = |v: &Value| {
         let folder = v.folder();
         let of = |name: &str| {
@@ -40,12 +50,18 @@ fn listed(case: &Case) -> Vec<Source> {
         let name = of("name").unwrap_or(folder.rsplit('/').next().unwrap_or(folder));
         Some(Source {
             name: name.to_string(),
-            active: v.value.parse().ok()?,
+            active: match v.name() {
+                "relax_count" => {
+                    let begun: u64 = of("active_count")?.parse().ok()?;
+                    u64::from(begun > v.value.parse().ok()?)
+                }
+                _ => v.value.parse().ok()?,
+            },
             woke: of("wakeup_count").and_then(|n| n.parse().ok()).unwrap_or(0),
             evidence: crate::evidence::value(v),
         })
     };
-    case.values.iter().filter(is).filter_map(source).collect()
+    case.values.iter().filter(ours).filter(is).filter_map(source).collect()
 }
 
 /// Of the table: a head that names its columns, a row a source. A name may be missing, be

@@ -123,6 +123,8 @@ struct Part {
     for_task: BTreeSet<u32>,
     causes: Causes,
     decisions: Decisions,
+    /// CPUs that are in the firmware: since when, in which state, and whether for s2idle.
+    asked: BTreeMap<u32, (i64, u64, bool)>,
 }
 
 impl Part {
@@ -330,6 +332,15 @@ fn idle_of(event: &TraceEvent<'_>) -> Option<(u32, Option<u32>)> {
     Some((cpu, Some(state as u32)))
 }
 
+/// CPU, state and whether it is s2idle of `cpu_id=2 state=0x41000044 is_s2idle=no`
+/// (include/trace/events/power.h:psci_domain_idle, 7.3).
+fn asked_of(text: &[u8]) -> Option<(u32, u64, bool)> {
+    let cpu = u32::try_from(number(text, b"cpu_id")?).ok()?;
+    let state = std::str::from_utf8(word(text, b"state")?).ok()?.strip_prefix("0x")?;
+    let s2idle = word(text, b"is_s2idle")? == b"yes";
+    Some((cpu, u64::from_str_radix(state, 16).ok()?, s2idle))
+}
+
 /// Whether `b` is of other CPUs than `a`, at the same time: the buffers of one
 /// machine, written one behind another.
 fn is_other_cpu(a: &Sleeps, b: &Sleeps) -> bool {
@@ -349,6 +360,12 @@ fn join(a: &mut Sleeps, mut b: Sleeps) {
     a.episodes.append(&mut b.episodes);
     a.wakes.append(&mut b.wakes);
     a.steps.append(&mut b.steps);
+    for (state, more) in b.asked {
+        let asked = a.asked.entry(state).or_default();
+        asked.count += more.count;
+        asked.ns = asked.ns.saturating_add(more.ns);
+        asked.s2idle += more.s2idle;
+    }
     a.events += b.events;
     a.has_misses |= b.has_misses;
     a.has_wakers |= b.has_wakers;
@@ -363,6 +380,8 @@ impl EventSink for Sink<'_> {
                 event,
                 b"cpu_idle"
                     | b"cpu_idle_miss"
+                    | b"psci_domain_idle_enter"
+                    | b"psci_domain_idle_exit"
                     | b"irq_handler_entry"
                     | b"ipi_entry"
                     | b"ipi_raise"
@@ -465,6 +484,24 @@ impl EventSink for Sink<'_> {
                     _ => self.damaged += 1,
                 }
             }
+            b"psci_domain_idle_enter" => match asked_of(text) {
+                Some((cpu, state, s2idle)) => {
+                    self.part.asked.insert(cpu, (time, state, s2idle));
+                }
+                None => self.damaged += 1,
+            },
+            b"psci_domain_idle_exit" => match asked_of(text) {
+                Some((cpu, state, _)) => {
+                    let begun = self.part.asked.remove(&cpu).filter(|b| b.1 == state);
+                    if let Some((since, _, s2idle)) = begun {
+                        let a = self.part.out.asked.entry(state).or_default();
+                        a.count += 1;
+                        a.ns = a.ns.saturating_add(time.saturating_sub(since).max(0));
+                        a.s2idle += u64::from(s2idle);
+                    }
+                }
+                None => self.damaged += 1,
+            },
             b"irq_handler_entry" => {
                 let name = word(text, b"name").unwrap_or(b"?");
                 let raised =

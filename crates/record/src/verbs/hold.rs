@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_idle::knob::{dma_latency, resume_latency};
 use dormouse_machine::guard::NoObserver;
-use dormouse_machine::hold::{Hold, hold};
+use dormouse_machine::hold::{Hold, MACHINE, WAKEUP_LIMIT, hold};
 use dormouse_machine::journal;
 use dormouse_machine::process::stop_on_signal;
 use dormouse_machine::root::Root;
@@ -17,7 +17,8 @@ use std::process::ExitStatus;
 
 /// Hold a limit on exit latencies while a command runs.
 ///
-/// For the whole machine through /dev/cpu_dma_latency, or for the CPUs of a list
+/// For the whole machine through /dev/cpu_dma_latency (with --s2idle through
+/// /dev/cpu_wakeup_latency of kernel 7.x, which s2idle keeps too), or for the CPUs of a list
 /// through their power/pm_qos_resume_latency_us, which are put back afterwards;
 /// if this is killed, `dormouse restore` does it. Ends with the exit code of the
 /// command, or 128 and the signal that ended it.
@@ -32,6 +33,9 @@ pub struct HoldArgs {
     /// CPUs that it holds for, such as 2-3,7; all if absent.
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
+    /// Let the limit hold in s2idle too.
+    #[arg(long, conflicts_with = "cpus")]
+    s2idle: bool,
     /// The command.
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -49,7 +53,10 @@ pub struct HoldArgs {
 /// If the limit cannot be held or put back, or the command failed.
 pub fn run(args: &HoldArgs) -> Result<()> {
     let what = match &args.cpus {
-        None => Hold::Machine(dma_latency(args.latency)),
+        None => {
+            let file = if args.s2idle { WAKEUP_LIMIT } else { MACHINE };
+            Hold::Machine(file, dma_latency(args.latency))
+        }
         Some(list) => {
             let usage = dormouse_base::failure::Usage;
             Hold::Cpus(cpus(list).map_err(usage)?, resume_latency(args.latency))

@@ -145,6 +145,9 @@ fn trace(t: &Sleeps) -> Value {
         "sleeps": t.tally.sleeps(),
         "has_misses": t.has_misses,
         "has_wakers": t.has_wakers,
+        "firmware_states": t.asked.iter().map(|(state, a)| json!({
+            "state": state, "count": a.count, "total_ns": a.ns, "s2idle": a.s2idle,
+        })).collect::<Vec<_>>(),
         "answer": answer(&sections),
         "sections": sections.iter().map(section).collect::<Vec<_>>(),
         "cpus": t.tally.cpus.iter().map(cpu).collect::<Vec<_>>(),

@@ -395,6 +395,26 @@ fn list(snapshots: &[Snapshot]) -> String {
     out
 }
 
+/// What CPUs asked the firmware of Arm for.
+fn asked(t: &Sleeps) -> String {
+    if t.asked.is_empty() {
+        return String::new();
+    }
+    let mut out = "\nFirmware state        Times      Mean us  In s2idle\n".to_string();
+    for (state, a) in &t.asked {
+        let mean = a.ns / i64::try_from(a.count).unwrap_or(i64::MAX).max(1);
+        let _ = writeln!(
+            out,
+            "{:<14}{:>13}{:>13}{:>11}",
+            format!("0x{state:08x}"),
+            grouped(a.count),
+            us(mean),
+            grouped(a.s2idle)
+        );
+    }
+    out + "One number is a CPU alone, another its cluster too: the device tree says which.\n"
+}
+
 fn trace(t: &Sleeps, top: usize) -> String {
     let sections = of_trace(t);
     let mut out = answer(&sections);
@@ -464,6 +484,7 @@ fn trace(t: &Sleeps, top: usize) -> String {
     out += &best(t);
     out += &ticks(&t.tally.ticks);
     out += &together(t);
+    out += &asked(t);
     if t.has_wakers {
         out += &wakers(t, top);
     }
