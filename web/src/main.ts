@@ -13,6 +13,7 @@ import { cycles } from "./views/cycles.ts";
 import { showDetail, type Shown } from "./views/detail.ts";
 import { DeviceTable } from "./views/devices.ts";
 import { findings } from "./views/findings.ts";
+import { waits } from "./views/waits.ts";
 import { notes } from "./views/notes.ts";
 import { WhatIf } from "./views/whatif.ts";
 import { visible } from "./text/visible.ts";
@@ -68,6 +69,7 @@ async function start(): Promise<void> {
     answer(model, store.state, reveal);
     cycles(model, store.state, (cycle) => store.set({ cycle, selection: null }));
     findings(model, store.state);
+    waits(model, store.state);
     notes(model, store.state);
   };
 

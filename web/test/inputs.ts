@@ -79,6 +79,24 @@ export function slowSync(): string {
   return file;
 }
 
+/** A kernel log without callbacks whose own lines tell two waits. */
+export function slowLink(): string {
+  const lines: [number, string][] = [
+    [40.0, "PM: suspend entry (deep)"],
+    [40.2, "printk: Suspending console(s) (use no_console_suspend to debug)"],
+    [40.7, "ACPI: PM: Preparing to enter system sleep state S3"],
+    [41.0, "ACPI: PM: Waking up from system sleep state S3"],
+    [41.5, "ata3: link is slow to respond, please be patient (ready=0)"],
+    [42.1, "nvme 0000:02:00.0: ready 510ms after resume"],
+    [44.4, "ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 300)"],
+    [44.5, "Restarting tasks ... done."],
+    [44.6, "PM: suspend exit"],
+  ];
+  const file = join(OUT, "link.log");
+  writeFileSync(file, lines.map(([t, text]) => `[${t.toFixed(6).padStart(12)}] ${text}\n`).join(""));
+  return file;
+}
+
 /** Names that a log might hold to hurt its reader. */
 export const HOSTILE = [
   `"><script>window.hurt=1</script>`,

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { haveBrowser, launch, open } from "./browser.ts";
 import { drawn, firstPaint } from "./figures.ts";
-import { dormouse, haveData, type Head, objects, report, RUNS, slowSync } from "./inputs.ts";
+import { dormouse, haveData, type Head, objects, report, RUNS, slowLink, slowSync } from "./inputs.ts";
 
 const skip = !haveBrowser() || !haveData();
 
@@ -96,6 +96,23 @@ test("findings are those of show --json, and mark the row that they concern", { 
   assert.equal(await page.locator('tr[data-phase="suspend"] a.mark').count(), 0);
   await items.first().locator("summary").click();
   assert.match((await items.first().locator("code").first().textContent()) ?? "", /Filesystems sync: 2\.500 seconds/);
+  await page.context().close();
+});
+
+test("waits that a log without callbacks tells are those of show --json", { skip: !haveBrowser() }, async () => {
+  const log = slowLink();
+  const { page, errors } = await open(browser, report("link", log));
+  assert.deepEqual(errors, []);
+  const shown = JSON.parse(dormouse("show", "--json", log)) as { cycles: { waits: { time_ns: number; device: string }[] }[] };
+  const told = shown.cycles[0]?.waits ?? [];
+  assert.ok(told.length >= 2);
+  const items = page.locator("#wait-list > li");
+  assert.equal(await items.count(), told.length);
+  for (const [i, wait] of told.entries()) {
+    assert.equal(Number(await items.nth(i).getAttribute("data-ns")), wait.time_ns);
+    assert.ok((await items.nth(i).textContent())?.includes(wait.device));
+  }
+  assert.match((await page.textContent("#wait-bound")) ?? "", /^At most/);
   await page.context().close();
 });
 

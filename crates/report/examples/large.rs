@@ -27,7 +27,7 @@ fn main() {
     let views = explain(&capture);
     let options = Options { title: label.clone(), ..Options::default() };
     match render(
-        &[Labelled { label: &label, capture: &capture, views: &views, findings: &[] }],
+        &[Labelled { label: &label, capture: &capture, views: &views, findings: &[], waits: &[] }],
         &options,
     ) {
         Ok(html) => {

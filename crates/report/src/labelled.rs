@@ -3,6 +3,7 @@
 use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_words::doctor::Worded;
+use dormouse_words::wording::waits::Told;
 
 /// A capture as it is called in the report.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,9 @@ pub struct Labelled<'a> {
     pub views: &'a [CycleView],
     /// What the doctor says of it, in words.
     pub findings: &'a [Worded],
+    /// Devices that the log's own lines say were waited for, by cycle, longest first; none
+    /// where callbacks tell more.
+    pub waits: &'a [Vec<Told>],
 }
 
 /// Bounds of what the page holds.

@@ -38,7 +38,7 @@ fn report(label: &str, text: &str) -> Result<String, Error> {
         .captures
         .iter()
         .zip(&views)
-        .map(|(capture, views)| Labelled { label, capture, views, findings: &[] })
+        .map(|(capture, views)| Labelled { label, capture, views, findings: &[], waits: &[] })
         .collect();
     render(&list, &Options { title: HURT.into(), ..Options::default() })
 }

@@ -115,8 +115,19 @@ export interface CycleData {
   outlier: string;
   first_after_boot: boolean;
   rows: RowData[];
+  /** Devices that the log's own lines say were waited for, longest first. */
+  waits: WaitData[];
   /** Block with the callbacks; null if they are left out. */
   block: number | null;
+}
+
+/** A wait that the lines of a log without callbacks tell. */
+export interface WaitData {
+  duration_ns: number;
+  /** Whom for, why, how sure, and the line that says so. */
+  text: string;
+  /** What the time is worth; empty if the kernel counted it. */
+  bound: string;
 }
 
 /** A phase, or a gap between phases. */

@@ -10,6 +10,7 @@ use dormouse_read::Given;
 use dormouse_report::{Labelled, Options, idle as page_of, render};
 use dormouse_words::doctor::worded;
 use dormouse_words::idle::Page;
+use dormouse_words::wording::waits::told;
 use std::fs;
 use std::path::PathBuf;
 
@@ -50,14 +51,17 @@ pub(crate) fn run(args: ReportArgs, given: &Given) -> Result<()> {
     };
     let said: Vec<Vec<_>> =
         all.iter().map(|(_, e)| e.findings.iter().map(worded).collect()).collect();
+    let waits: Vec<Vec<_>> =
+        all.iter().map(|(_, e)| e.waits.iter().map(|list| told(list)).collect()).collect();
     let captures: Vec<Labelled<'_>> = all
         .iter()
-        .zip(&said)
-        .map(|((label, e), findings)| Labelled {
+        .zip(said.iter().zip(&waits))
+        .map(|((label, e), (findings, waits))| Labelled {
             label,
             capture: &e.capture,
             views: &e.views,
             findings,
+            waits,
         })
         .collect();
     let title = args.title.clone().unwrap_or_else(|| {

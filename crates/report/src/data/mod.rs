@@ -28,6 +28,7 @@ use dormouse_words::doctor::Worded;
 use dormouse_words::fidelity;
 use dormouse_words::wording::assumed;
 use dormouse_words::wording::reason::stem as reason;
+use dormouse_words::wording::waits::Told;
 use dormouse_words::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 
@@ -43,6 +44,7 @@ pub(crate) fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
             capture: c.capture,
             views: c.views,
             findings: c.findings,
+            waits: c.waits,
             names: &mut names,
             blocks: &mut blocks,
             left_out: &mut left_out,
@@ -81,6 +83,7 @@ struct Maker<'a> {
     capture: &'a Capture,
     views: &'a [CycleView],
     findings: &'a [Worded],
+    waits: &'a [Vec<Told>],
     names: &'a mut NameTable,
     blocks: &'a mut Blocks,
     left_out: &'a mut Vec<String>,
@@ -199,6 +202,7 @@ impl Maker<'_> {
         outlier: &str,
     ) -> CycleData {
         let (cycle, view) = (&self.capture.cycles[i], &self.views[i]);
+        let waits = self.waits.get(i).map_or(&[][..], Vec::as_slice);
         let block = embed.then(|| {
             let most = self.options.cycle_callbacks;
             let list = choose::callbacks(cycle, &columns::on_path(cycle, view), kept, most);
@@ -230,12 +234,13 @@ impl Maker<'_> {
             asleep: hole(view, cycle).map(|(a, b)| (at(a), at(b))),
             length_ns: cycle.end.since(cycle.start).0,
             callbacks: cycle.callbacks.len(),
-            answer: answer(self.capture, cycle, view),
+            answer: answer(self.capture, cycle, view, waits),
             answers: [view.answer.suspend, view.answer.resume]
                 .map(|h| h.map_or(String::new(), |h| sentences(self.capture, cycle, view, &h))),
             outlier: outlier.into(),
             first_after_boot: cycle.first_after_boot,
             rows: rows(cycle, view),
+            waits: waits.iter().map(wait).collect(),
             block,
         }
     }
@@ -265,6 +270,10 @@ impl Maker<'_> {
         }
         out
     }
+}
+
+fn wait(w: &Told) -> WaitData {
+    WaitData { duration_ns: w.time.0, text: w.entry.clone(), bound: w.bound }
 }
 
 fn finding(f: &Worded) -> FindingData {
@@ -403,9 +412,12 @@ fn sentences(capture: &Capture, cycle: &Cycle, view: &CycleView, h: &Half) -> St
 }
 
 /// The sentences that matter: those of the half in which most can be saved.
-fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
+fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView, waits: &[Told]) -> String {
     if cycle.callbacks.is_empty() {
-        return "No device callbacks in this log, so no device's time is known.".into();
+        return match waits.first() {
+            Some(longest) => longest.answer.clone(),
+            None => "No device callbacks in this log, so no device's time is known.".into(),
+        };
     }
     match view.answer.halves().next() {
         Some(half) => sentences(capture, cycle, view, half),

@@ -169,8 +169,21 @@ pub(crate) struct CycleData {
     pub first_after_boot: bool,
     /// Phases and gaps.
     pub rows: Vec<RowData>,
+    /// Devices that the log's own lines say were waited for, longest first.
+    pub waits: Vec<WaitData>,
     /// Block with its callbacks.
     pub block: Option<u32>,
+}
+
+/// A wait that the lines of a log without callbacks tell.
+#[derive(Debug, Serialize)]
+pub(crate) struct WaitData {
+    /// How long.
+    pub duration_ns: i64,
+    /// Whom for, why, how sure, and the line that says so.
+    pub text: String,
+    /// What the time is worth; empty if the kernel counted it.
+    pub bound: &'static str,
 }
 
 /// A phase or a gap.

@@ -2,11 +2,36 @@
 
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
+use dormouse_base::time::Ns;
 use dormouse_doctor::waits::{Cause, Wait};
 
 /// What times between lines are worth.
 pub const BETWEEN_LINES: &str = "At most: between two lines other devices may have been waited \
                                  for too, which say nothing.";
+
+/// A wait in words, for a page that is made of words.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// How long.
+    pub time: Ns,
+    /// The sentence that it is an answer with.
+    pub answer: String,
+    /// As one of the list.
+    pub entry: String,
+    /// What its time is worth; empty if the kernel counted it.
+    pub bound: &'static str,
+}
+
+/// Each of `list` in words.
+pub fn told(list: &[Wait]) -> Vec<Told> {
+    let one = |w: &Wait| Told {
+        time: w.time,
+        answer: answer(w),
+        entry: entry(w),
+        bound: if w.counted { "" } else { BETWEEN_LINES },
+    };
+    list.iter().map(one).collect()
+}
 
 /// `ata5 on resume, at most 4.1 s (its link; likely)`.
 pub fn answer(w: &Wait) -> String {
