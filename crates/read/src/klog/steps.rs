@@ -590,6 +590,12 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
         log.t.machine().tick = Some(tick);
         return true;
     }
+    // kernel/power/main.c:pm_async_setup, 7.3: only "off" is a word of it.
+    if memmem::find(text, b"ommand line: ").is_some()
+        && text.split(|&b| b == b' ').any(|w| w == b"pm_async=off")
+    {
+        log.t.machine().pm_async = Some(false);
+    }
     if let Some(release) = release(text) {
         log.set_version(release);
         log.t.set_kernel_of_boot(release);
