@@ -148,7 +148,16 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         text.push_str(&v.text);
     }
     if !on_this_machine {
-        text.push_str(&next_command(args, &tuned, too_small(&tuned, checked).is_none()));
+        // What --bold would find is proposed only if it would not be refused.
+        let boldly = || {
+            let ask = Ask { bold: true, ..ask.clone() };
+            let found = tune(board, now.by, settings, &ask).ok()?;
+            let flips = changes(board, &as_predicted(found, &machine).tuned);
+            let what = (&flips[..], &halves[..]);
+            certain(recorded.as_ref(), checked, how, what, args.asked.force()).ok()
+        };
+        let worth_it = too_small(&tuned, checked).is_none();
+        text.push_str(&next_command(args, &tuned, worth_it, &boldly));
     }
     terminal::print(&text)?;
     if on_this_machine
@@ -166,7 +175,12 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
 }
 
 /// Which file was written, and what to do next.
-fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
+fn next_command<T>(
+    args: &TuneArgs,
+    tuned: &Tuned,
+    worth_it: bool,
+    boldly: &dyn Fn() -> Option<T>,
+) -> String {
     let mut text = match &args.udev {
         Some(path) => format!("\nWrote {}.\n", path.display()),
         None => String::new(),
@@ -176,7 +190,9 @@ fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
     let command = match (!worth_it, args.udev.is_some()) {
         // What was forbidden comes first: with it, nothing is left to be bold about.
         (true, _) if tuned.free == 0 && tuned.kept > 0 => freely(&again),
-        (true, _) if tuned.if_bold > 0 => format!("{} --bold", again.join(" ")),
+        (true, _) if tuned.if_bold > 0 && boldly().is_some() => {
+            format!("{} --bold", again.join(" "))
+        }
         (true, _) => format!("predict {file} --all-kernels"),
         (false, false) => format!("{} -o 90-dormouse-async.rules", again.join(" ")),
         // The rule is written; whether it holds, a recording tells.

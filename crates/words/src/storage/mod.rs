@@ -44,6 +44,9 @@ pub struct Page<'a> {
     pub knobs: &'a Knobs,
     /// What could not be read.
     pub losses: &'a Losses,
+    /// Whether another delay can be predicted of what was read: that of clocks, and that of
+    /// runtime suspend.
+    pub foretold: [bool; 2],
     /// Most entries in a list.
     pub top: usize,
 }

@@ -104,13 +104,14 @@ fn overview(shown: &Shown<'_>) -> Option<String> {
 fn next_command(shown: &Shown<'_>) -> String {
     let all =
         shown.traces.iter().zip(shown.disks).filter_map(|(t, d)| Some((t, d.first()?.worst()?)));
+    let [gate, suspend] = shown.foretold;
     let option = |cause: Cause| match cause {
-        Cause::Ungate | Cause::UngateWorker => Some("--gate-delay never"),
+        Cause::Ungate | Cause::UngateWorker => gate.then_some("--gate-delay never"),
         Cause::Resume
         | Cause::ResumeWorker
         | Cause::ResumeSuspend
         | Cause::ResumeGrace
-        | Cause::ResumeParents => Some("--autosuspend never"),
+        | Cause::ResumeParents => suspend.then_some("--autosuspend never"),
         _ => None,
     };
     let found = all.filter_map(|(t, w)| Some((t, option(w.cause)?))).next();

@@ -3,7 +3,7 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::storage;
+use dormouse_app::storage::{self, Asked, Sleeper};
 use dormouse_read::Given;
 use dormouse_words::document::section;
 use dormouse_words::storage::{Page, json, show};
@@ -44,6 +44,8 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         jobs: &r.jobs,
         knobs: &r.knobs,
         losses: &r.losses,
+        foretold: [Asked::Gate, Asked::Autosuspend]
+            .map(|asked| !args.json && Sleeper::of(&shown, asked, None).is_ok()),
         top: args.top,
     };
     if args.json {
