@@ -69,7 +69,7 @@ fn judge(text: &[u8]) {
     }
     let _ = (by_settings(&r.knobs), broken_by_settings(&r.knobs), r.knobs.conflicts());
     for d in &r.drives {
-        let _ = (d.doubts(), d.by_itself(), d.by_kernel(100_000));
+        let _ = (d.doubts(), d.by_itself(), d.by_kernel());
     }
     for t in &r.transitions {
         let _ = (t.counted(), t.time(), t.stuck());

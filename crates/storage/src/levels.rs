@@ -72,6 +72,9 @@ pub struct Drive {
     /// What it takes to switch it off at run time and on again (`rtd3e`, `rtd3r`), us; 0 is
     /// "not reported".
     pub off: [Option<u64>; 2],
+    /// How long leaving a state may take by the kernel's setting, us, if the text shows it
+    /// (`default_ps_max_latency_us` of nvme_core; 0 is no state at all).
+    pub limit: Option<u64>,
 }
 
 /// What a drive does by itself when nobody asks it for anything.
@@ -101,7 +104,7 @@ pub enum Entered {
 
 /// Defaults of nvme_core's parameters: the longest exit latency, and two classes of
 /// entry and exit together, us, each with its time without requests, ms (6.12).
-pub const MOST_EXIT: u64 = 100_000;
+const MOST_EXIT: u64 = 100_000;
 const PRIMARY: (u64, u64) = (15_000, 100);
 const SECONDARY: (u64, u64) = (100_000, 2_000);
 
@@ -127,9 +130,10 @@ impl Drive {
         }
     }
 
-    /// What the kernel's own setting would do with each state, if no exit may take longer
-    /// than `limit` us; in the order of the states.
-    pub fn by_kernel(&self, limit: u64) -> Vec<Entered> {
+    /// What the kernel's setting, or its own one where the text shows none, would do with each
+    /// state; in the order of the states.
+    pub fn by_kernel(&self) -> Vec<Entered> {
+        let limit = self.limit.unwrap_or(MOST_EXIT);
         // From the deepest up, as the kernel fills its table; a class is used once.
         let mut class = u32::MAX;
         let mut out: Vec<Entered> = Vec::new();
@@ -137,7 +141,7 @@ impl Drive {
             let both = s.entry.saturating_add(s.exit);
             let entered = if s.operational {
                 Entered::Serves
-            } else if s.exit > limit {
+            } else if s.exit > limit || limit == 0 {
                 Entered::TooSlow
             } else if both <= PRIMARY.0 && class != 1 {
                 class = 1;
@@ -187,7 +191,7 @@ impl Drive {
     /// at most the limit (`nvme_configure_apst`, drivers/nvme/host/core.c of 6.12;
     /// the limit is `default_ps_max_latency_us`, 100,000 there).
     pub fn deepest(&self, limit: u64) -> Option<&PowerState> {
-        self.states.iter().rev().find(|s| !s.operational && s.exit <= limit)
+        self.states.iter().rev().find(|s| !s.operational && s.exit <= limit && limit > 0)
     }
 }
 
@@ -353,8 +357,11 @@ mod tests {
         ];
         let (passed, slow) = (Entered::Passed, Entered::TooSlow);
         let (soon, late) = (Entered::After(100), Entered::After(2_000));
-        assert_eq!(d.by_kernel(MOST_EXIT), [Entered::Serves, passed, soon, late, slow]);
-        assert_eq!(d.by_kernel(1_000), [Entered::Serves, soon, slow, slow, slow]);
+        assert_eq!(d.by_kernel(), [Entered::Serves, passed, soon, late, slow]);
+        d.limit = Some(1_000);
+        assert_eq!(d.by_kernel(), [Entered::Serves, soon, slow, slow, slow]);
+        d.limit = Some(0);
+        assert_eq!(d.by_kernel(), [Entered::Serves, slow, slow, slow, slow]);
     }
 
     #[test]

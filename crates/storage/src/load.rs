@@ -46,6 +46,19 @@ pub struct Queue {
     /// That is what was measured: the queue explains the latency, and a request alone was
     /// not measured.
     pub explains: bool,
+    /// How the number under way stands to the number wanted.
+    pub fits: Fits,
+}
+
+/// Whether rate, latency and queue depth fit together as Little's law wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fits {
+    /// They do, or no depth is known.
+    Yes,
+    /// Fewer were under way than wanted: something before the drive held requests back.
+    Starved,
+    /// More than there can be: the figures are not of one run.
+    Impossible,
 }
 
 impl Job {
@@ -61,7 +74,12 @@ impl Job {
             e.abs_diff(m) * 100 <= m.max(1) * EXPLAINS
         };
         let explains = wanted.is_some_and(|n| n > 1) && expected.is_some_and(near);
-        Some(Queue { under_way, wanted, expected, explains })
+        let fits = match wanted.map(|n| u128::from(n) * 1_000) {
+            Some(n) if u128::from(under_way) * 100 > n * (100 + EXPLAINS) => Fits::Impossible,
+            Some(n) if u128::from(under_way) * 100 < n * (100 - EXPLAINS) => Fits::Starved,
+            _ => Fits::Yes,
+        };
+        Some(Queue { under_way, wanted, expected, explains, fits })
     }
 }
 
@@ -135,6 +153,10 @@ mod tests {
         assert!(q.explains);
         let idle = Job { mean: 500_000, ..job.clone() };
         assert!(!idle.queue().unwrap().explains, "it did not keep so many under way");
+        assert_eq!(idle.queue().unwrap().fits, Fits::Starved);
+        let slow = Job { mean: 9_000_000, ..job.clone() };
+        assert_eq!(slow.queue().unwrap().fits, Fits::Impossible);
+        assert_eq!(q.fits, Fits::Yes);
         let alone = Job { depth: Some(1), threads: Some(1), ..job.clone() };
         assert!(!alone.queue().unwrap().explains, "there is no queue");
         assert_eq!(Job::default().queue(), None);

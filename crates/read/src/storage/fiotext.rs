@@ -29,23 +29,31 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     let mut depths: Vec<(String, u64)> = Vec::new();
     let mut group = Group::default();
     let mut percentiles: Percentiles = None;
+    // What somebody wrote above the next result.
+    let mut above: Option<&str> = None;
+    // What stood above each result of this text.
+    let (first, mut captions) = (jobs.len(), Vec::new());
     for line in text.lines() {
         let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
-        if let Some((job, rest)) = line.split_once(": (g=") {
+        if let Some(words) = caption(line) {
+            above = Some(words);
+            group = Group { first: jobs.len(), ..Group::default() };
+        } else if let Some((job, rest)) = line.split_once(": (g=") {
             if let Some(depth) = value(rest, "iodepth=") {
                 depths.push((job.trim().into(), depth));
             }
         } else if let Some((job, rest)) = line.split_once(": (groupid=") {
             group = Group {
-                name: format!("{} ({short})", job.trim()),
+                name: job.trim().into(),
                 threads: value(rest, "jobs="),
                 depth: depths.iter().find(|d| d.0 == job.trim()).map(|d| d.1),
                 first: jobs.len(),
             };
             percentiles = None;
         } else if let Some((direction, rest)) = direction(line) {
+            captions.push(above);
             jobs.push(Job {
-                name: if group.name.is_empty() { short.into() } else { group.name.clone() },
+                name: group.name.clone(),
                 direction: direction.into(),
                 bandwidth: bandwidth(rest).unwrap_or(0),
                 rate: rate(rest),
@@ -62,10 +70,26 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                     j.requests = place.and_then(|n| counts[n]).unwrap_or(j.requests);
                 }
                 percentiles = None;
+            } else if let Some(depth) = depth(line) {
+                for j in own {
+                    j.depth = j.depth.or(Some(depth));
+                }
             } else if let Some(j) = own.last_mut() {
                 latency(line, j, &mut percentiles);
             }
         }
+    }
+    // Words above a job name it if it has no name, or if another run of it has other words.
+    let plain: Vec<String> = jobs[first..].iter().map(|j| j.name.clone()).collect();
+    for (i, j) in jobs[first..].iter_mut().enumerate() {
+        let mut others = plain.iter().zip(&captions);
+        let twice = others.any(|(name, c)| *name == plain[i] && *c != captions[i]);
+        j.name = match (plain[i].as_str(), captions[i]) {
+            ("", None) => short.to_string(),
+            ("", Some(above)) => format!("{above} ({short})"),
+            (job, Some(above)) if twice => format!("{job}, {above} ({short})"),
+            (job, _) => format!("{job} ({short})"),
+        };
     }
     // What was cut before its latency says nothing.
     jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
@@ -78,6 +102,26 @@ fn direction(line: &str) -> Option<(&'static str, &str)> {
     let direction = ["read", "write", "trim"].into_iter().find(|d| *d == word.trim_end())?;
     let has = ["IOPS=", "iops=", "BW=", "bw="].iter().any(|w| rest.contains(w));
     has.then_some((direction, rest))
+}
+
+/// What somebody wrote above a result: `with the old firmware:`. Not what fio ends so itself.
+fn caption(line: &str) -> Option<&str> {
+    let words = line.strip_suffix(':')?.trim_matches(['*', '=', '#', ' ']);
+    let own = ["percentiles (", "Run status group", "Disk stats"];
+    let ours = words.starts_with(|c: char| c.is_alphanumeric())
+        && words.len() <= 100
+        && !words.contains(": ")
+        && !own.iter().any(|o| words.contains(o));
+    ours.then_some(words)
+}
+
+/// The queue depth of `latency   : target=0, window=0, percentile=100.00%, depth=16`, or of
+/// `IO depths    : 1=100.0%, …` where all requests were alone.
+fn depth(line: &str) -> Option<u64> {
+    if line.starts_with("latency") && line.contains("target=") {
+        return value(line, "depth=");
+    }
+    (line.starts_with("IO depths") && word(line, ": 1=")? == "100.0%").then_some(1)
 }
 
 /// `7012`, `70.1k`, `1.2M` in thousandths.
@@ -113,9 +157,14 @@ fn rate(line: &str) -> Option<u64> {
 
 /// Bytes a second: those in brackets are powers of ten.
 fn bandwidth(line: &str) -> Option<u64> {
+    // From 3.0 on kB and MB are powers of ten (lib/num2str.c).
+    let ten = line.contains("BW=");
     let text = word(line, "BW=").or_else(|| word(line, "bw="))?;
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let unit: u128 = match &text[end..] {
+        u if ten && (u.starts_with("kB") || u.starts_with("KB")) => 1_000,
+        u if ten && u.starts_with("MB") => 1_000_000,
+        u if ten && u.starts_with("GB") => 1_000_000_000,
         u if u.starts_with("KiB") || u.starts_with("KB") => 1 << 10,
         u if u.starts_with("MiB") || u.starts_with("MB") => 1 << 20,
         u if u.starts_with("GiB") || u.starts_with("GB") => 1 << 30,
@@ -180,6 +229,33 @@ fn latency(line: &str, job: &mut Job, percentiles: &mut Percentiles) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_above_a_result_name_it() {
+        let result = |rate: &str| {
+            format!(
+                "> read: IOPS={rate}, BW=9000kB/s (9000kB/s)(90MB/10000msec)\n>   clat (usec): min=90, max=900, avg=700.00\n> IO depths    : 1=100.0%, 2=0.0%\n"
+            )
+        };
+        let names = |text: &str| {
+            let mut jobs = Vec::new();
+            read("m.txt", text.as_bytes(), &mut jobs);
+            jobs.iter()
+                .map(|j| format!("{} {:?} {}", j.name, j.depth, j.bandwidth))
+                .collect::<Vec<_>>()
+        };
+        let both = format!("> on battery:\n{}\n> plugged in:\n{}", result("900"), result("1400"));
+        assert_eq!(
+            names(&both),
+            ["on battery (m.txt) Some(1) 9000000", "plugged in (m.txt) Some(1) 9000000"]
+        );
+        let head = "seq: (groupid=0, jobs=1): err= 0\n";
+        let job = format!("{head}{}", result("900"));
+        assert!(names(&format!("Here it is:\n{job}"))[0].starts_with("seq (m.txt)"));
+        let twice = names(&format!("old kernel:\n{job}new kernel:\n{job}"));
+        assert!(twice[0].starts_with("seq, old kernel (m.txt)"), "{twice:?}");
+        assert!(twice[1].starts_with("seq, new kernel (m.txt)"), "{twice:?}");
+    }
 
     #[test]
     fn texts_of_two_versions() {

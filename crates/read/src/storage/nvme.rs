@@ -19,7 +19,29 @@ struct State {
     entry: Option<(Fall, u32)>,
     /// Bytes of the table of APST, if it is printed in hex.
     hex: Option<Vec<u8>>,
+    /// The kernel's limit, and whether the next line says it.
+    limit: Option<u64>,
+    limit_follows: bool,
     damaged: u64,
+}
+
+/// The parameter of nvme_core that limits what leaving a state may take, us.
+const LIMIT: &str = "default_ps_max_latency_us";
+
+/// The limit in a line that shows it: its file with a colon, the kernel's command line, or a
+/// line of modprobe.conf. Whether the next line is the content of the file.
+fn limit(line: &str) -> (Option<u64>, bool) {
+    let Some((before, after)) = line.split_once(LIMIT) else { return (None, false) };
+    let set = before.contains("ommand line:")
+        || before.contains("/proc/cmdline:")
+        || before.starts_with("options nvme_core ");
+    let value = match before.ends_with("/parameters/") {
+        true => after.strip_prefix(':'),
+        false => after.strip_prefix('=').filter(|_| set),
+    };
+    let number = value.and_then(|v| v.split_whitespace().next()?.parse().ok());
+    let read = ["cat ", "grep . "].iter().any(|c| before.contains(c));
+    (number, read && after.is_empty())
 }
 
 /// Reads every table of a text: mails may quote several.
@@ -38,6 +60,11 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
     let mut now = State::default();
     for line in text.lines() {
         let line = plain(line);
+        if std::mem::take(&mut now.limit_follows) {
+            now.limit = line.parse().ok().or(now.limit);
+        }
+        let (limit, follows) = limit(line);
+        (now.limit, now.limit_follows) = (limit.or(now.limit), follows);
         if now.hex.is_some() && !now.hex_line(line, drives) {
             now.hex = None;
         }
@@ -90,6 +117,9 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
                 }
             }
         }
+    }
+    for d in &mut drives[first..] {
+        d.limit = now.limit;
     }
     let advice = "lines of power states that cannot be understood: compare them with the original";
     losses.add("damaged_line", now.damaged, Severity::Warning, advice, None);
@@ -352,6 +382,23 @@ fn microwatts(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limit_of_the_kernel_is_read_where_it_is_shown() {
+        let read = |above: &str| {
+            let table = "ps 0 : mp:7.10W operational enlat:0 exlat:0\nps 1 : mp:0.0061W non-operational enlat:900 exlat:7700\n";
+            let (mut drives, mut losses) = (Vec::new(), Losses::default());
+            super::read("x.txt", format!("{above}\n{table}").as_bytes(), &mut drives, &mut losses);
+            drives[0].limit
+        };
+        let file = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
+        assert_eq!(read(&format!("{file}:5500")), Some(5_500));
+        assert_eq!(read(&format!("box:~# cat {file}\n7000")), Some(7_000));
+        assert_eq!(read("options nvme_core default_ps_max_latency_us=0"), Some(0));
+        let boot = "[    0.000000] Command line: ro nvme_core.default_ps_max_latency_us=200 quiet";
+        assert_eq!(read(boot), Some(200));
+        assert_eq!(read("Try nvme_core.default_ps_max_latency_us=0 once."), None);
+    }
 
     #[test]
     fn tables_of_two_versions_in_one_mail() {

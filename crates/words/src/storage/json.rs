@@ -2,7 +2,7 @@
 //! otherwise.
 
 use super::Page;
-use dormouse_storage::levels::{ByItself, Entered, MOST_EXIT};
+use dormouse_storage::levels::{ByItself, Entered};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::wait::{CAUSES, Cause};
@@ -110,7 +110,8 @@ pub fn json(page: &Page<'_>) -> Value {
         "traces": page.traces.iter().zip(page.disks).map(|(t, d)| trace(t, d)).collect::<Vec<_>>(),
         "drives": page.drives.iter().map(|d| json!({
             "name": d.name,
-            "states": d.states.iter().zip(d.by_kernel(MOST_EXIT)).map(|(s, e)| (s, match e {
+            "limit_us": d.limit,
+            "states": d.states.iter().zip(d.by_kernel()).map(|(s, e)| (s, match e {
                 Entered::Serves => ("serves", None),
                 Entered::After(ms) => ("entered", Some(ms)),
                 Entered::TooSlow => ("too_slow", None),
@@ -143,7 +144,7 @@ pub fn json(page: &Page<'_>) -> Value {
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "fio": page.jobs.iter().map(|j| json!({
-            "name": j.name, "direction": j.direction, "requests": j.requests,
+            "name": j.name, "direction": j.direction, "requests": Some(j.requests).filter(|n| *n > 0),
             "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
             "iops": j.rate.map(|r| (r + 500) / 1_000),

@@ -7,14 +7,15 @@ use crate::text::page::{Ink, Page, WIDTH};
 use crate::text::{fit, safe};
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{by_itself, doubt, entered, ms3, time};
-use dormouse_storage::levels::{ByItself, Drive, MOST_EXIT, Transitions, differs, shift};
-use dormouse_storage::load::{Job, change};
+use dormouse_storage::levels::{ByItself, Drive, Transitions, differs, shift};
+use dormouse_storage::load::{Fits, Job, change};
 
 /// uW as W with the digits that it has.
 fn watts(uw: Option<u64>) -> String {
     match uw {
         None => "-".into(),
-        Some(n) => format!("{}.{:03}", n / 1_000_000, n % 1_000_000 / 1_000),
+        Some(n) if n % 1_000 == 0 => format!("{}.{:03}", n / 1_000_000, n % 1_000_000 / 1_000),
+        Some(n) => format!("{}.{:06}", n / 1_000_000, n % 1_000_000).trim_end_matches('0').into(),
     }
 }
 
@@ -23,15 +24,22 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
     // Whoever enters nothing by itself never has to wake.
     let still = |d: &&Drive| matches!(d.by_itself(), Some(ByItself::EmptyTable | ByItself::Off));
     let asleep = drives.iter().find(still).and_then(Drive::by_itself);
-    let worst =
-        drives.iter().filter_map(|d| Some((d.deepest(u64::MAX)?, d))).max_by_key(|(s, _)| s.exit);
+    let worst = drives
+        .iter()
+        .filter_map(|d| Some((d.deepest(d.limit.unwrap_or(u64::MAX))?, d)))
+        .max_by_key(|(s, _)| s.exit);
+    let limited = drives.iter().any(|d| d.limit.is_some());
     let text = match worst {
         Some((s, d)) => format!(
-            "Waking takes up to {} by the drive's own table: from state {} of {}.",
+            "Waking takes up to {} by the drive's own table: from state {} of {}{}.",
             time(i64::try_from(s.exit.saturating_mul(1_000)).unwrap_or(i64::MAX)),
             s.number,
-            safe(&d.name)
+            safe(&d.name),
+            if limited { ", the deepest within the kernel's limit" } else { "" }
         ),
+        None if limited && drives.iter().any(|d| d.states.iter().any(|s| !s.operational)) => {
+            "The kernel's limit lets no drive here sleep by itself.".into()
+        }
         None if drives.iter().all(|d| d.states.is_empty()) && asleep.is_some() => {
             by_itself(asleep.expect("it was just seen")).into()
         }
@@ -74,7 +82,7 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
                 "State", "most W", "entry us", "exit us", "idle W", "by the kernel's APST"
             ),
         )]);
-        for (s, e) in d.states.iter().zip(d.by_kernel(MOST_EXIT)) {
+        for (s, e) in d.states.iter().zip(d.by_kernel()) {
             p.line(&[(
                 Ink::Plain,
                 &format!(
@@ -87,6 +95,19 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
                     entered(e)
                 ),
             )]);
+        }
+        match d.limit {
+            Some(0) => {
+                p.paragraph(2, "default_ps_max_latency_us is 0: the kernel sends it nowhere.")
+            }
+            Some(us) => p.paragraph(
+                2,
+                &format!(
+                    "No exit may take longer than {} us (default_ps_max_latency_us).",
+                    grouped(us)
+                ),
+            ),
+            None => {}
         }
         let off = [d.off[0], d.off[1]].map(|t| t.filter(|us| *us > 0));
         if let [Some(down), Some(up)] = off {
@@ -154,11 +175,14 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
         0,
         2,
         &format!(
-            "{}, {}: {} on average over {}.",
+            "{}, {}: {} on average{}.",
             safe(&slowest.name),
             slowest.direction,
             time(ns(slowest.mean)),
-            plural(slowest.requests as usize, "request")
+            match slowest.requests {
+                0 => String::new(),
+                n => format!(" over {}", plural(n as usize, "request")),
+            }
         ),
     );
     p.wrapped(
@@ -181,7 +205,7 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
             &format!(
                 "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
                 fit(&format!("{} {}", safe(&j.name), j.direction), 25),
-                grouped(j.requests),
+                if j.requests == 0 { "-".into() } else { grouped(j.requests) },
                 match j.bandwidth {
                     0 => "-".into(),
                     b => format!("{}.{}", b / 1_000_000, b % 1_000_000 / 100_000),
@@ -205,10 +229,21 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
                 plural(n as usize, "request"),
                 time(ns(e))
             ),
+            (Some(1), _) if q.fits == Fits::Yes => format!(
+                "{name}: one request at a time, so {rate} IOPS are all that this latency allows."
+            ),
             (Some(n), _) => format!(
                 "{name}: {rate} IOPS and this latency are {under_way} requests under way, of {} that \
-                 it wants.",
-                grouped(n)
+                 it wants{}.",
+                grouped(n),
+                match q.fits {
+                    Fits::Yes => "",
+                    Fits::Starved =>
+                        ": its queue was never full for long, so something before the drive held \
+                         requests back",
+                    Fits::Impossible =>
+                        ", which is more than there can be: these figures are not of one run",
+                }
             ),
             (None, _) => format!(
                 "{name}: {rate} IOPS and this latency are {under_way} requests under way on average."
@@ -288,7 +323,10 @@ fn beside(p: &mut Page, jobs: &[Job]) {
             let text = format!(
                 "{direction}: from {} to {} the mean changed by {}, p99 by {}, the rate by {}.",
                 safe(&pair[0].name),
-                safe(&pair[1].name),
+                match pair[0].name == pair[1].name {
+                    true => "the row below it".into(),
+                    false => safe(&pair[1].name),
+                },
                 part(c.mean),
                 part(c.p99),
                 part(c.rate)
