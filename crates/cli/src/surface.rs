@@ -155,16 +155,16 @@ impl Verb {
             only
         });
         let mut there: Vec<String> = vec![ONLY.into(), "help".into()];
-        for form in self.forms {
-            for arg in options(form) {
+        let all: Vec<Vec<Arg>> = self.forms.iter().map(options).collect();
+        let forms_with = |name: &str| all.iter().filter(|of| is_among(of, name)).count();
+        for (form, args) in self.forms.iter().zip(&all) {
+            for arg in args {
                 let long = arg.get_long().unwrap_or_default().to_string();
                 if there.contains(&long) {
                     continue;
                 }
-                let shared = self.forms.iter().filter(|f| has(f, &long)).count() > 1;
-                let heading = if shared { None } else { Some(form.heading) };
-                command = command
-                    .arg(plain(&arg, heading, &|name| self.forms.iter().any(|f| has(f, name))));
+                let heading = if forms_with(&long) > 1 { None } else { Some(form.heading) };
+                command = command.arg(plain(arg, heading, &|name| forms_with(name) > 0));
                 there.push(long);
             }
         }
@@ -198,14 +198,17 @@ impl Verb {
             false => asked.iter().any(|a| *a == f.subject),
         };
         let forms: Vec<&'static Form> = self.forms.iter().filter(of).collect();
-        let takes = |f: &&'static Form| typed.iter().all(|t| has(f, t));
+        let takes = |f: &&'static Form| {
+            let args = options(f);
+            typed.iter().all(|t| is_among(&args, t))
+        };
         let fits: Vec<&'static Form> = forms.iter().copied().filter(takes).collect();
         if !fits.is_empty() {
             return Ok(fits);
         }
         let whose = |t: &&str| {
             let of: Vec<&str> =
-                self.forms.iter().filter(|f| has(f, t)).map(|f| f.subject).collect();
+                self.forms.iter().filter(|f| is_among(&options(f), t)).map(|f| f.subject).collect();
             format!("--{t} is for {}", of.join(", "))
         };
         let each: Vec<String> = typed.iter().map(whose).collect();
@@ -221,9 +224,9 @@ fn options(form: &Form) -> Vec<Arg> {
     command.get_arguments().filter(|a| a.get_long().is_some()).cloned().collect()
 }
 
-/// Whether a form has an option of this name.
-fn has(form: &Form, long: &str) -> bool {
-    options(form).iter().any(|a| a.get_long() == Some(long))
+/// Whether one of these has this name.
+fn is_among(options: &[Arg], long: &str) -> bool {
+    options.iter().any(|a| a.get_long() == Some(long))
 }
 
 /// An option without its ties to others: the form that answers checks those.
@@ -271,6 +274,21 @@ fn inputs_of(given: &ArgMatches) -> Vec<PathBuf> {
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
+    with_verbs(VERBS.iter())
+}
+
+/// The command line as far as the first of `words` needs it: to describe every option of
+/// every command takes longer than most answers.
+fn command_for(words: &[OsString]) -> Command {
+    let first = words.first().and_then(|w| w.to_str()).unwrap_or_default();
+    let is_first = |v: &&Verb| v.words.split(' ').next() == Some(first);
+    match VERBS.iter().any(|v| is_first(&v)) {
+        true => with_verbs(VERBS.iter().filter(is_first)),
+        false => command(),
+    }
+}
+
+fn with_verbs<'a>(verbs: impl Iterator<Item = &'a Verb>) -> Command {
     let mut root = Command::new("dormouse")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A laboratory for Linux sleep states: see, predict, prove and improve them")
@@ -283,7 +301,7 @@ pub(crate) fn command() -> Command {
         .before_help(listed())
         .after_help(exit::table());
     let mut groups: Vec<Command> = Vec::new();
-    for verb in VERBS {
+    for verb in verbs {
         match verb.words.split_once(' ') {
             None => root = root.subcommand(verb.command()),
             Some((group, _)) => {
@@ -331,7 +349,7 @@ fn run_now(words: Vec<OsString>) -> Ran {
     let words = with_settings(words);
     let mut all = vec![OsString::from("dormouse")];
     all.extend(words.iter().cloned());
-    let matches = command().try_get_matches_from(all)?;
+    let matches = command_for(&words).try_get_matches_from(all)?;
     let (mut name, mut given) = matches.subcommand().expect("one is required");
     let mut depth = 1;
     let whole;
