@@ -263,6 +263,7 @@ impl Site {
     fn open(name: &str, source: &Source, say: &mut impl FnMut(&str)) -> Result<Site> {
         let work = directory(Arch::Amd64, &format!("{name}-new-{}", std::process::id()))?;
         let _ = fs::remove_dir_all(&work);
+        clear_what_was_killed(work.parent().unwrap_or(&work));
         let tree = work.join("tree");
         fs::create_dir_all(&tree).map_err(Error::file(&tree))?;
         say("looking for compilers; the first time a chroot with them is made");
@@ -279,6 +280,18 @@ impl Site {
     fn patch(&self, patch: &Patch, say: &mut impl FnMut(&str)) -> Result<()> {
         say(&format!("applying {}", patch.path));
         self.shop().patch(&patch.path, &patch.bytes)
+    }
+}
+
+/// Removes what builds left that were killed: a kernel's tree takes gigabytes.
+fn clear_what_was_killed(kernels: &Path) {
+    for entry in fs::read_dir(kernels).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let builder = name.to_str().and_then(|n| n.rsplit_once("-new-")).map(|n| n.1);
+        let Some(builder) = builder.filter(|p| p.parse::<u32>().is_ok()) else { continue };
+        if !Path::new("/proc").join(builder).exists() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -492,6 +505,20 @@ mod tests {
         for bad in ["", "6.12", "7", "own", "../x", "a b", "a/b", &"x".repeat(33)] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_killed_build_left_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let me = std::process::id();
+        // Linux gives no process this number (PID_MAX_LIMIT is 2^22).
+        let names = ["mine-new-4194305".into(), format!("mine-new-{me}"), "mine-new-x".into()];
+        for name in &names {
+            fs::create_dir_all(folder.path().join(name).join("tree")).expect("made");
+        }
+        clear_what_was_killed(folder.path());
+        let there: Vec<bool> = names.iter().map(|n| folder.path().join(n).exists()).collect();
+        assert_eq!(there, [false, true, true]);
     }
 
     #[test]

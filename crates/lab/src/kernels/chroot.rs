@@ -231,7 +231,9 @@ while [ "$count" -gt 0 ]; do
     shift
 done
 exec chroot "$root" sh -c "$script" sh "$@""#;
-        let mut c = Command::new("unshare");
+        // A build that is killed takes its compilers with it.
+        let mut c = Command::new("setpriv");
+        c.args(["--pdeathsig", "KILL", "unshare", "--kill-child=KILL"]);
         if !rustix::process::geteuid().is_root() {
             c.arg("--map-root-user");
         }
