@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the scheduler needs of drivers/base, where it is a module: by addresses
- * that livepatch.c finds. In the kernel itself series/host.h stands here.
+ * What the scheduler needs of drivers/base: by addresses that livepatch.c finds.
  */
 #ifndef DORMOUSE_SCHEDULER_HOST_H
 #define DORMOUSE_SCHEDULER_HOST_H

@@ -307,39 +307,3 @@ fn the_tests_of_a_crate_are_one_binary() {
         }
     }
 }
-
-/// What a series of patches adds as the whole file `path`.
-fn added(patches: &str, path: &str) -> String {
-    let begin = format!("+++ b/{path}\n@@ -0,0 +1");
-    let Some((_, rest)) = patches.split_once(&begin) else {
-        panic!("no patch adds {path}: make them anew with tools/series make")
-    };
-    rest.lines().skip(1).map_while(|l| l.strip_prefix('+')).map(|l| format!("{l}\n")).collect()
-}
-
-#[test]
-fn patches_of_the_scheduler_hold_the_files_of_its_module() {
-    let scheduler = root().join("kernel/scheduler");
-    let mut names: Vec<PathBuf> =
-        fs::read_dir(scheduler.join("patches")).unwrap().flatten().map(|e| e.path()).collect();
-    names.sort();
-    let patches: String = names.iter().map(|p| fs::read_to_string(p).unwrap()).collect();
-    let shared = [
-        "core.c",
-        "core.h",
-        "graph.c",
-        "graph.h",
-        "pool.c",
-        "pool.h",
-        "statistics.c",
-        "series/host.h",
-    ];
-    for name in shared {
-        let ours = fs::read_to_string(scheduler.join(name)).unwrap();
-        let file = name.rsplit('/').next().unwrap();
-        assert!(
-            added(&patches, &format!("drivers/base/power/ready/{file}")) == ours,
-            "{name} is not what the patches add: make them anew with tools/series make"
-        );
-    }
-}
