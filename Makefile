@@ -55,6 +55,11 @@ static: web guest ## Static binaries for x86_64 and aarch64 (target/static/)
 	@tools/setup static
 	@tools/static
 
+.PHONY: release
+release: static ## Archives, .deb, .rpm, PKGBUILD, bill of materials, checksums (target/release-VERSION/)
+	@tools/setup release
+	@tools/release
+
 .PHONY: web
 web: ## Build the page of the report (web/dist)
 	@tools/setup web
