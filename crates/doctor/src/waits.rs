@@ -113,10 +113,17 @@ fn of_range(case: &Case, stages: &Stages<'_>, first: u64, last: u64) -> Vec<Wait
             confidence,
             message: m,
         };
-        if let Some((device, counted)) = speaker.as_ref().zip(counted(&m.text)) {
+        // No wait is longer than the half that it is in has run.
+        let lasted = |ns: &Ns| {
+            let since = case.messages[begin].time.zip(m.time).map(|(a, b)| b.since(a));
+            since.is_none_or(|s| *ns <= s + LEAST)
+        };
+        let counted = counted(&m.text).filter(lasted);
+        if let Some((device, counted)) = speaker.as_ref().zip(counted) {
             let direction =
                 direction_of(&m.text).or_else(|| stages.at(at, &[]).map(|s| s.direction));
-            let cause = cause(&m.text).unwrap_or(Cause::Silence);
+            // What took so long it may not say.
+            let cause = cause(&m.text).unwrap_or(Cause::NotReady);
             let told = piece(device, direction, cause, Confidence::Certain);
             pieces.push(Piece { counted: Some(counted), ..told });
         }
@@ -274,7 +281,14 @@ fn cause(text: &str) -> Option<Cause> {
     let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
     Some(if has(&["ready "]) && text.contains("ms after ") {
         Cause::NotReady
-    } else if has(&["timed out", "timeout", "not responding", "no response", "did not respond"]) {
+    } else if has(&[
+        "timed out",
+        "timeout",
+        "not responding",
+        "no response",
+        "did not respond",
+        "failed to respond",
+    ]) {
         Cause::Timeout
     } else if has(&["link is slow", "link up", "link is up", "link down", "link training"]) {
         Cause::Link
@@ -319,9 +333,20 @@ fn counted(text: &str) -> Option<Ns> {
         let asleep = why.starts_with("resume") || why.starts_with("PM D3");
         asleep.then(|| ms.parse::<i64>().ok())??.checked_mul(1_000_000)
     };
+    // `after 2 s` is also when something will be done: it counts a wait where the words before
+    // it tell of a cause.
+    let later = ["will ", "retry", "retried", " in ", "autosuspend"];
+    let waited = |before: &str| {
+        (cause(before).is_some() || ["ready ", "up "].iter().any(|w| before.ends_with(w)))
+            && !later.iter().any(|w| before.contains(w))
+    };
     let worded = || {
-        ["took ", "after ", "waited "].iter().find_map(|word| {
-            let rest = text.split_once(word)?.1.trim_start();
+        ["took ", "waited ", "after "].iter().find_map(|word| {
+            let (before, rest) = text.split_once(word)?;
+            if *word == "after " && !waited(before) {
+                return None;
+            }
+            let rest = rest.trim_start();
             let value = thousandths(rest)?;
             let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
             let unit = unit.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;

@@ -139,8 +139,14 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     case.night = night::read(bytes);
+    if case.night.left_out > 0 {
+        losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);
+    }
     Text { name: name.into(), case, losses }
 }
+
+const LEFT_OUT: &str =
+    "the text has more readings of nights than are kept: cut it, and check the parts";
 
 /// Where the attempt of a cycle is.
 fn place(cycle: &Cycle) -> Place {

@@ -30,6 +30,7 @@ mod readers;
 mod reports;
 mod robustness;
 mod same_events;
+mod silent;
 mod storage;
 mod storage_damage;
 mod subjects;

@@ -207,7 +207,7 @@ fn what_a_night_cost_is_told_as_far_as_the_gauge_and_the_log_go() {
     holds(&says(words, "night-cost"), &["Asleep but hot", "5.0 % an hour"]);
     let log = "2026-01-10T23:00:01+0100 nb kernel: PM: suspend entry (deep)\n\
         2026-01-10T23:00:31+0100 nb kernel: PM: suspend exit\n";
-    let short = format!("It lost 15% in 6 hours.\n{log}");
+    let short = format!("The battery lost 15% in 6 hours.\n{log}");
     holds(&says(&short, "night-cost"), &["does not cover the drain", "30.0 s"]);
     let sides = "Before suspend (22:45): battery 96%\nAfter resume (06:45): battery 92%\n";
     holds(&says(sides, "night-cost"), &["4.0 % in 8 h 0 min: 0.5 % an hour", "steps of 1.0 %"]);
@@ -229,4 +229,124 @@ fn the_round_that_failed_is_named_and_none_of_so_many_is_a_bound() {
     let clean = "Finished 900 iterations.\nSuspend_failures: 0\ns0ix errors: 0\n";
     holds(&says(clean, "round-counts"), &["900 done, 0 failed", "1 round in 300"]);
     assert!(found("Running 10 iterations with:\n  errors_fatal: true\n").is_empty());
+}
+
+#[test]
+fn siblings_in_other_words_are_found_too() {
+    // Text, rule, parts of its sentence.
+    let all: [(&str, &str, &[&str]); 17] = [
+        (
+            "Slept 9 h.\nBattery before: 83%, after: 31%\n",
+            "night-cost",
+            &["52.0 % in 9 h 0 min", "5.8 % an hour"],
+        ),
+        (
+            "Energy before suspend: 47.5 Wh, energy after: 44.0 Wh, slept 7h 0m\n",
+            "night-cost",
+            &["3.500 Wh in 7 h 0 min: 0.50 W"],
+        ),
+        (
+            "Battery at sleep, 10:40 pm: 91%\nBattery at wake, 6:40 am: 51%\n",
+            "night-cost",
+            &["40.0 % in 8 h 0 min: 5.0 % an hour"],
+        ),
+        (
+            "/sys/class/power_supply/BAT1/energy_now   =  41200 [mWh]\nafter 4 h suspend\n/sys/class/power_supply/BAT1/energy_now   =  39200 [mWh]\n",
+            "night-cost",
+            &["2.000 Wh in 4 h 0 min: 0.50 W"],
+        ),
+        (
+            "I put the laptop to sleep at 11:30 pm at 90 % and in the morning at 7:30 am it was at 50 %.\n",
+            "night-cost",
+            &["40.0 % in 8 h 0 min"],
+        ),
+        (
+            "> Dec 31 23:00:00 box kernel: PM: suspend entry (s2idle)\n> Jan  1 07:00:00 box kernel: PM: suspend exit\n>\n> The battery dropped from 86% to 46%.\n",
+            "night-cost",
+            &["40.0 % in 8 h 0 min: 5.0 % an hour"],
+        ),
+        (
+            "On Windows it loses 1% per hour in standby, on Linux s2idle drains 6% per hour of the battery.\n",
+            "night-cost",
+            &["6.0 % an hour"],
+        ),
+        (
+            "Battery BAT1 lost 2000000 µWh (4.10%) [Average rate 0.50W]\n",
+            "night-cost",
+            &["4.1 %", "4 h 0 min"],
+        ),
+        ("slp_s0_residency_usec went from 7000 to 9007000\n", "mode-hardware", &["9.0 s"]),
+        (
+            "low_power_idle_system_residency_us: 310\n$ sudo systemctl suspend\nlow_power_idle_system_residency_us: 313\n",
+            "mode-name-only",
+            &["entering and leaving"],
+        ),
+        (
+            "$ cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec\n100\n$ rtcwake -m freeze -s 600\n\
+             $ cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec\n300000100\n",
+            "mode-partial",
+            &["only a part of the time", "5 min 0 s of 10 min 0 s"],
+        ),
+        (
+            "We suspended it by rtcwake over the weekend. It made 911 cycles, then on cycle 912 the\nboard did not come back.\n",
+            "round-failed",
+            &["Round 912 failed"],
+        ),
+        (
+            "> Test of suspend for 400 times, the DUT died\n> on iteration 150.\n",
+            "round-failed",
+            &["Round 150 of 400"],
+        ),
+        (
+            "About every tenth suspend hangs (roughly 13 of 130 tries).\n",
+            "round-failed",
+            &["13 of 130"],
+        ),
+        (
+            "S3 cycle 6 of 20\npm-action returned 0 after 33 seconds.\nS3 cycle 7 of 20\n\
+             FAILED [MEDIUM] ShortSuspend: Test 1, Unexpected: S3 slept for 1 seconds, less than the expected 30 seconds.\n",
+            "round-failed",
+            &["Round 7 of 20", "1 round before it"],
+        ),
+        (
+            "Round(3/9)\nrtcwake: wakeup from \"mem\" using /dev/rtc0 at x\nRound(4/9)\nrtcwake: wakeup from \"mem\" using /dev/rtc0 at x\n",
+            "round-counts",
+            &["2 rounds of it came back"],
+        ),
+        (
+            "## pll_status\nUFSX2 PLL   State: Active\nGPIOCOM0     State: Idle\n",
+            "block-condition",
+            &["1 of the 2 conditions of pll_status"],
+        ),
+    ];
+    for (text, rule, parts) in all {
+        holds(&says(text, rule), parts);
+    }
+}
+
+#[test]
+fn what_a_person_writes_fails_no_check() {
+    let texts = [
+        "It hangs after 37 suspends.\n",
+        "3 out of 90 suspends failed.\n",
+        "Suspend drained 40% of the battery in 5 hours.\n",
+        "suspend/resume iteration 4/9\nthe machine hung\n",
+    ];
+    for text in texts {
+        let all = found(text);
+        assert!(
+            !all.is_empty() && all.iter().all(|f| f.confidence == Confidence::Guess),
+            "{all:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_behind_thousands_of_rounds_is_found() {
+    let line = |n: u32| match n {
+        5_300 => format!("Suspend {n} of 5400: sleep for 7 seconds...Suspend failed.\n"),
+        _ => format!("Suspend {n} of 5400: sleep for 7 seconds... wake for 6 seconds...\n"),
+    };
+    let text: String = (1..=5_400).map(line).collect();
+    holds(&says(&text, "round-failed"), &["Round 5,300 of 5,400", "5,299 rounds before it"]);
 }

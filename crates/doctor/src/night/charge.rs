@@ -15,6 +15,21 @@ pub struct Charge {
     pub step: i64,
     /// Read before a sleep or after it, if the line says.
     pub side: Option<Side>,
+    /// Who says so.
+    pub by: Teller,
+    /// The line speaks of a sleep.
+    pub of_sleep: bool,
+}
+
+/// Who tells what a battery had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teller {
+    /// A file of the kernel.
+    File,
+    /// A line with a label, of a program or of a list that somebody kept.
+    Program,
+    /// A sentence.
+    Person,
 }
 
 /// What a figure is of.
@@ -30,10 +45,6 @@ pub enum Gauge {
     EnergyFull,
     /// Microampere-hours when full.
     ChargeFull,
-    /// Millivolts now.
-    Voltage,
-    /// Microwatts drawn now.
-    Power,
 }
 
 /// Which side of a sleep.
@@ -56,4 +67,8 @@ pub struct Drain {
     pub seconds: Option<i64>,
     /// The figure is said to be round: `about`, `~`.
     pub about: bool,
+    /// The line speaks of a sleep.
+    pub of_sleep: bool,
+    /// A program measured it; else a person says so.
+    pub by_program: bool,
 }

@@ -42,23 +42,8 @@ pub enum Owner {
     },
     /// The embedded controller's own GPE (`ACPI: EC: GPE=0x7`, `EC GPE=0x16`).
     EcGpe(u32),
-    /// A row of `wakeup_sources`, or of `/sys/class/wakeup`.
-    Source {
-        /// Its name.
-        name: String,
-        /// Events that it told, in all.
-        events: u64,
-        /// How often it may have ended a sleep.
-        wakeups: u64,
-        /// How long it was held, in ms.
-        total_ms: u64,
-        /// It is held now.
-        active: bool,
-    },
     /// `/sys/power/pm_wakeup_irq`.
     WakeupIrq(u32),
-    /// A GPIO that was armed for wake (`RX: Setting wake for pin 89 to enable`).
-    Armed(u32),
     /// A wakeup source that a test saw signalled (fwts, src/acpi/s3/s3.c).
     Signalled(String),
     /// A claim in words: the writer says what woke.

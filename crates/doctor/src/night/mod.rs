@@ -21,6 +21,8 @@ use table::{Latency, Shares};
 pub struct Night {
     /// In its order.
     pub items: Vec<Item>,
+    /// So many facts were left out: the text has more than are kept.
+    pub left_out: u64,
 }
 
 /// One thing that the text shows.
@@ -43,6 +45,8 @@ pub enum Fact {
     Words(String),
     /// The machine slept, or was sent to sleep, here; so many seconds, if the line says.
     Slept(Option<u64>),
+    /// Somebody says that a sleep lasted so many seconds.
+    Lasted(u64),
     /// A line that begins or ends a sleep, by the clock on the wall.
     Clock {
         /// It begins one.
@@ -83,7 +87,9 @@ pub enum Fact {
     Round(Round),
     /// Counts of an endurance run.
     Stats(Stats),
-    /// What a test or a tool concludes of a sleep: it was deep, or it was not.
+    /// Somebody writes that a test of S0ix passed.
+    Passed,
+    /// What a tool concludes of a sleep: it was deep, or it was not.
     Verdict {
         /// Deep enough for the tool.
         deep: bool,
@@ -121,7 +127,7 @@ impl Conditions {
 }
 
 /// What a counter counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counts {
     /// Time of the whole system in its low-power state, in microseconds.
     System,
@@ -129,12 +135,8 @@ pub enum Counts {
     Substate,
     /// Time of the processor's package in one of its states, in microseconds.
     Package,
-    /// Time of a rail or a power domain of a Qualcomm chip in ticks or microseconds.
-    Domain,
     /// How often such a state was entered.
     Entries,
-    /// Attempts to sleep.
-    Attempts,
     /// What one sleep counted, not a sum, in microseconds.
     Last,
 }
@@ -153,20 +155,20 @@ pub struct Count {
 impl Night {
     /// Whether the text shows anything of this kind that a rule can judge.
     pub fn speaks(&self) -> bool {
-        let idle = |f: &Fact| {
+        // What else there is only tells what these are of; of rounds, charges and shares of
+        // idle states a rule finds what a sleep was.
+        let judged = |f: &Fact| {
             matches!(
                 f,
-                Fact::Command(_)
-                    | Fact::Words(_)
-                    | Fact::Slept(_)
-                    | Fact::Idled(_)
-                    | Fact::Hardware(_)
-                    // Idle states are another subject; a rule finds what a sleep was.
-                    | Fact::Shares(_)
-                    | Fact::Clock { .. }
+                Fact::Count(_)
+                    | Fact::Latency(_)
+                    | Fact::Condition { .. }
+                    | Fact::Report(_)
+                    | Fact::Verdict { .. }
+                    | Fact::Port(_)
             )
         };
-        self.items.iter().any(|i| !idle(&i.fact))
+        self.items.iter().any(|i| judged(&i.fact))
     }
 
     /// Readings of counters, in order, with their places.

@@ -1,9 +1,9 @@
-//! Rounds of endurance runs, as the programs that drive them print them.
+//! Rounds of endurance runs, as the programs that drive them print them and people tell them.
 
 /// One round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Which one, from 1.
+    /// Which one, from 1; 0 if the line does not say.
     pub number: u64,
     /// Of how many, if the line says.
     pub of: Option<u64>,
@@ -11,6 +11,22 @@ pub struct Round {
     pub end: End,
     /// What the program says of it.
     pub said: String,
+    /// Who numbers it.
+    pub by: Teller,
+}
+
+/// Who tells of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Teller {
+    /// A program, in a line that says itself that it is about sleep.
+    #[default]
+    OfSleep,
+    /// A program that numbers anything.
+    OfAnything,
+    /// A person, in a sentence about sleep.
+    Person,
+    /// A person, in a sentence that does not say what failed.
+    Unclear,
 }
 
 /// How a round ended.
@@ -34,4 +50,6 @@ pub struct Stats {
     pub done: Option<u64>,
     /// Failures by name: `Suspend_failures`.
     pub failed: Option<(String, u64)>,
+    /// A program counted them; else a person did.
+    pub by_program: bool,
 }

@@ -47,16 +47,24 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     turns(case, out);
 }
 
+/// So many words stand before what a driver says, in any log.
+const HEAD: usize = 8;
+
 /// What the power management unit said of the sleep before
 /// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_validate_deepest,
 /// drivers/platform/x86/intel/pmc/core.c:pmc_core_resume_common, 6.12): the platform
 /// stayed awake, or already the processor did.
 pub(crate) fn refused(m: &Message) -> Option<bool> {
-    if m.has("Last suspend didn't reach deepest state") {
+    // Behind the driver's name and its device, and not in the midst of a document.
+    let behind = |word: &str| {
+        let (head, rest) = m.text.split_once(word)?;
+        (head.split_whitespace().count() <= HEAD).then_some(rest)
+    };
+    if behind("Last suspend didn't reach deepest state").is_some() {
         return Some(false);
     }
     // `SLP_S0`, or the deepest state of the package: `PC10`, `Package C10`.
-    let what = m.after("CPU did not enter ")?.split("!!!").next()?;
+    let what = behind("CPU did not enter ")?.split("!!!").next()?;
     m.has("!!!").then_some(what != "SLP_S0")
 }
 

@@ -1,26 +1,12 @@
 //! What the platform counted around a sleep, in tables and values that stand anywhere in a
 //! text: residencies of Intel's and AMD's power management units
 //! (drivers/platform/x86/intel/pmc/core.c, drivers/platform/x86/amd/pmc/pmc.c, 6.1 to 7.3),
-//! of the ACPI table LPIT (drivers/acpi/acpi_lpit.c), and what Intel's S0ix self-test says.
+//! and what Intel's S0ix self-test says.
 
 use crate::case::Case;
-use crate::evidence::{lines, value};
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, thousandths};
-use crate::value::Value;
-use dormouse_base::say;
-use dormouse_base::time::Ns;
-
-/// Files that count time of the whole system in hardware sleep, and only grow.
-const SYSTEM: [&str; 3] =
-    ["slp_s0_residency_usec", "low_power_idle_system_residency_us", "total_hw_sleep"];
-
-/// The file that counts time of the processor's package in its deepest state.
-const PROCESSOR: &str = "low_power_idle_cpu_residency_us";
-
-fn number(v: &Value) -> Option<u64> {
-    v.value.parse().ok()
-}
 
 /// What a text says kept a machine from its deepest state.
 pub(super) struct Kept {
@@ -76,83 +62,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     {
         return;
     }
-    if grown(case, out) || selftest(case, out) || substates(case, out) {
-        return;
-    }
-    smu(case, out);
-}
-
-/// The first and the last value of a file that stands in the text more than once.
-fn pair<'a>(case: &'a Case, name: &str) -> Option<(&'a Value, &'a Value)> {
-    let mut of = case.values.iter().filter(|v| v.name() == name && number(v).is_some());
-    let first = of.next()?;
-    let last = of.rfind(|v| v.path == first.path)?;
-    Some((first, last))
-}
-
-fn by(p: (&Value, &Value)) -> i128 {
-    i128::from(number(p.1).unwrap_or(0)) - i128::from(number(p.0).unwrap_or(0))
-}
-
-/// `28,784.6 s` of microseconds.
-fn seconds(us: i128) -> String {
-    say::span(Ns(i64::try_from(us).unwrap_or(i64::MAX / 1_000).saturating_mul(1_000)))
-}
-
-/// Counters before and after a sleep: what did not grow in it did not count.
-fn grown(case: &Case, out: &mut Vec<Finding>) -> bool {
-    let pairs: Vec<_> = SYSTEM.iter().filter_map(|n| pair(case, n)).collect();
-    if pairs.is_empty() {
-        return false;
-    }
-    let shown = |p: &(&Value, &Value)| [value(p.0), value(p.1)];
-    let evidence = pairs.iter().flat_map(shown);
-    let name = pairs[0].0.name();
-    if let Some(most) = pairs.iter().map(|p| by(*p)).max().filter(|&us| us > 0) {
-        let f = Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!(
-                "The hardware slept: its counter ({name}) grew by {} between the two times that the text shows it.",
-                seconds(most)
-            ))
-            .shown_by(evidence);
-        out.push(f);
-        return true;
-    }
-    // It must have slept in between: a success more, a processor that counted, a log of it.
-    let success = pair(case, "success").filter(|p| by(*p) > 0);
-    let processor = pair(case, PROCESSOR).filter(|p| by(*p) > 0);
-    let slept = success.is_some()
-        || processor.is_some()
-        || case.attempts.iter().any(|a| a.mode == "s2idle");
-    if !slept {
-        return false;
-    }
-    let mut evidence: Vec<Evidence> = evidence.collect();
-    evidence.extend(success.iter().flat_map(shown));
-    evidence.extend(processor.iter().flat_map(shown));
-    let meanwhile = match (processor, success) {
-        (Some(p), _) => format!(
-            ", while the processor counted {} in its deepest package state: what kept it is outside the processor",
-            seconds(by(p))
-        ),
-        (None, Some(p)) => format!(
-            ", while {} succeeded",
-            say::plural(usize::try_from(by(p)).unwrap_or(0), "sleep")
-        ),
-        (None, None) => String::new(),
-    };
-    let f = Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
-        .says(format!(
-            "The machine slept in name only: the counter of the hardware ({name}) stood still{meanwhile}."
-        ))
-        .look(CONSTRAINTS)
-        .shown_by(evidence);
-    out.push(because(case, f));
-    true
+    selftest(case, out);
 }
 
 /// Adds what the text says kept it.
-fn because(case: &Case, f: Finding) -> Finding {
+pub(super) fn because(case: &Case, f: Finding) -> Finding {
     match kept(case) {
         Some(k) => f.because(k.words).shown_by(k.evidence),
         None => f,
@@ -181,12 +95,12 @@ fn column<'a>(case: &'a Case, name: &str) -> Option<(&'a Message, u64)> {
 }
 
 /// What Intel's S0ix self-test concludes (its script s0ix-selftest-tool.sh).
-fn selftest(case: &Case, out: &mut Vec<Finding>) -> bool {
+fn selftest(case: &Case, out: &mut Vec<Finding>) {
     let find = |word: &str| case.messages.iter().find(|m| m.has(word));
     let is_test =
         find("S0ix Residency---").or_else(|| find("S0ix substate")).or_else(|| find("S2idle"));
     if is_test.is_none() {
-        return false;
+        return;
     }
     let share = column(case, "SYS%LPI");
     let package = column(case, "Pk%pc10").or_else(|| column(case, "Pkg%pc10"));
@@ -210,14 +124,14 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) -> bool {
             .look("substate_status_registers of pmc_core, read after the sleep, lists what the deeper state requires and did not get.")
             .shown_by(evidence(m));
         out.push(because(case, f));
-        return true;
+        return;
     }
     if let Some(m) = find("Congratulations! Your system achieved") {
         let f = Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
             .says(format!("The machine reached S0ix in the self-test.{spent}"))
             .shown_by(evidence(m));
         out.push(f);
-        return true;
+        return;
     }
     let none = [
         "did not achieve the shallowest",
@@ -237,9 +151,8 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) -> bool {
             None => f.says("The machine slept in name only: the self-test counted no S0ix."),
         };
         out.push(because(case, f.look(CONSTRAINTS).shown_by(evidence(m))));
-        return true;
+        return;
     }
-    false
 }
 
 /// The deepest substate that the text names.
@@ -255,104 +168,6 @@ fn deepest(case: &Case) -> Option<&str> {
     // A list of them goes from the shallowest to the deepest.
     let list = case.messages.iter().find(|m| names(m).len() > 1)?;
     list.text.split_whitespace().rfind(is)
-}
-
-/// The rows of `substate_residencies`: name and microseconds.
-fn rows(case: &Case) -> Vec<(&str, u64, &Message)> {
-    let mut out = Vec::new();
-    for m in &case.messages {
-        let words: Vec<&str> = m.text.split_whitespace().collect();
-        let words = words.strip_prefix(&["Enabled"][..]).unwrap_or(&words);
-        let [name, number] = words else { continue };
-        let is = name.starts_with("S0i") && name[3..].starts_with(|c: char| c.is_ascii_digit());
-        if let (true, Ok(n)) = (is, number.parse()) {
-            out.push((*name, n, m));
-        }
-    }
-    out
-}
-
-/// Substates of S0ix: the deepest never entered, though a shallower one was.
-fn substates(case: &Case, out: &mut Vec<Finding>) -> bool {
-    let all = rows(case);
-    let Some(&(last, _, m)) = all.last() else { return false };
-    // Two tables: what grew between them.
-    let grew = |name: &str| {
-        let of: Vec<u64> = all.iter().filter(|r| r.0 == name).map(|r| r.1).collect();
-        match of[..] {
-            [one] => one,
-            [first, .., end] => end.saturating_sub(first),
-            [] => 0,
-        }
-    };
-    let shallower: Vec<&str> = {
-        let mut names: Vec<&str> =
-            all.iter().map(|r| r.0).filter(|n| *n != last && grew(n) > 0).collect();
-        names.dedup();
-        names
-    };
-    if grew(last) > 0 {
-        let f = Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!(
-                "The hardware slept in its deepest state {last}, for {}.",
-                seconds(i128::from(grew(last)))
-            ))
-            .shown_by(lines([m]));
-        out.push(f);
-        return true;
-    }
-    let Some(name) = shallower.last() else { return false };
-    let f = Finding::new(("mode-partial", Area::Mode, Level::Risk), Confidence::Certain)
-        .says(format!(
-            "The hardware slept only in the shallower state {name} ({}), never in its deepest, {last}.",
-            seconds(i128::from(grew(name)))
-        ))
-        .look("substate_status_registers of pmc_core, read after the sleep, lists what the deeper state requires and did not get.")
-        .shown_by(lines([m]));
-    out.push(because(case, f));
-    true
-}
-
-/// What AMD's power management unit says of the last sleep: `smu_fw_info` and `s0ix_stats`
-/// in debugfs (drivers/platform/x86/amd/pmc/pmc.c:smu_fw_info_show, s0ix_stats_show).
-fn smu(case: &Case, out: &mut Vec<Finding>) {
-    let read = |m: &Message| {
-        let rest = m.after("Time (in us) in S0i3: ").or_else(|| m.after("Residency Time: "))?;
-        rest.trim().parse::<u64>().ok()
-    };
-    let Some((m, us)) = case.messages.iter().rev().find_map(|m| Some((m, read(m)?))) else {
-        return;
-    };
-    let status = case.messages.iter().rev().find(|m| m.has("Last S0i3 Status:"));
-    if us > 0 {
-        let f = Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!(
-                "The hardware slept: {} in S0i3, by its own table.",
-                seconds(i128::from(us))
-            ))
-            .shown_by(lines([m]));
-        out.push(f);
-        return;
-    }
-    // Before the first sleep of a boot the table is as empty.
-    let success =
-        case.values.iter().rfind(|v| v.name() == "success" && number(v).is_some_and(|n| n > 0));
-    let slept = case.attempts.iter().any(|a| a.mode != "deep" && a.mode != "hibernation");
-    if success.is_none() && !slept {
-        return;
-    }
-    let said = status.and_then(|s| s.after("Status:")).map_or("", str::trim);
-    let said = if said.is_empty() { String::new() } else { format!(" (status {said})") };
-    let mut evidence = lines(status.into_iter().chain([m]));
-    evidence.extend(success.map(value));
-    evidence.iter_mut().for_each(|e| e.doubtful = false);
-    let f = Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!(
-            "The machine slept in name only: its power management unit counted no time in S0i3 in the last sleep{said}."
-        ))
-        .look(CONSTRAINTS)
-        .shown_by(evidence);
-    out.push(f);
 }
 
 /// What to look at where nothing tells what kept a machine awake.

@@ -6,6 +6,8 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
+use crate::night::Fact;
+use crate::night::machine::Owner;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -82,9 +84,10 @@ pub(super) fn named_in(messages: &[Message]) -> Vec<String> {
 /// Interrupts that words of the text name as what woke, and no line of the kernel does.
 fn in_words(case: &Case, irqs: &[Irq<'_>]) -> Vec<String> {
     let mut out = Vec::new();
-    for m in case.messages.iter().filter(|m| !m.trust.is_of_a_kernel() && irq(m).is_none()) {
-        for (at, _) in m.text.match_indices("IRQ ") {
-            let number = digits(&m.text[at + 4..]);
+    let claims = case.night.items.iter().filter(|i| i.fact == Fact::Owner(Owner::Claim));
+    for sentence in claims.map(|i| i.text.as_str()) {
+        for (at, _) in sentence.match_indices("IRQ ") {
+            let number = digits(&sentence[at + 4..]);
             let known = irqs.iter().any(|e| e.number == number) || out.iter().any(|n| n == number);
             if !number.is_empty() && !known {
                 out.push(number.to_string());
@@ -149,9 +152,16 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let often = |n: usize| if n == 1 { String::new() } else { format!(" ({n} times)") };
     let mut devices = Vec::new();
     let mut named = !pins.is_empty() || !others.is_empty();
-    let acpi = !how.is_empty()
-        || !gpes.is_empty()
-        || case.messages.iter().any(|m| PC.iter().any(|w| m.has(w)));
+    let says = |words: &[&str]| {
+        let word = |t: &str| {
+            words.iter().any(|w| {
+                t.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .any(|x| x.eq_ignore_ascii_case(w))
+            })
+        };
+        !irqs.is_empty() && case.messages.iter().any(|m| word(&m.text))
+    };
+    let acpi = !how.is_empty() || !gpes.is_empty() || says(&PC);
     let mut by: Vec<String> = Vec::new();
     let mut more = String::new();
     for e in &irqs {
@@ -215,7 +225,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let which = if named || told { "" } else { " Which device raised it is not in the text." };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
         .says(format!("Woken by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
-    let f = if irqs.iter().any(|e| e.number == "1" && e.name.is_none()) {
+    let spurious = acpi && irqs.iter().any(|e| e.number == "1" && e.name.is_none()) && says(&AMD);
+    let f = if spurious {
         f.change(
             "If nobody touched the keyboard, for a try: echo disabled > /sys/bus/serio/devices/serio0/power/wakeup. Firmware that raises IRQ 1 by itself is known of AMD's machines; amd_pmc has a list of them (drivers/platform/x86/amd/pmc/pmc-quirks.c, spurious_8042).",
             "echo enabled > the same file.",
@@ -231,8 +242,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
-/// What only texts about PCs say.
-const PC: [&str; 7] = ["ACPI", "x86", "i8042", "Intel", "intel", "AMD", "amd"];
+/// Words that only texts about PCs have, and those of AMD's.
+const PC: [&str; 5] = ["ACPI", "x86", "i8042", "Intel", "AMD"];
+const AMD: [&str; 6] = ["AMD", "amd_pmc", "pinctrl_amd", "amd_s2idle", "amd_gpio", "amdgpu"];
 
 /// So many messages before a wake-up may tell what happened to a device just then.
 const JUST: usize = 8;

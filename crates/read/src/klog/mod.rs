@@ -30,6 +30,7 @@ use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
 use journal::{Collector, Step};
 pub(crate) use order::MARKS;
+pub(crate) use prefix::civil_days;
 pub use prefix::{Record, order_of};
 use state::Log;
 pub use tick::tick;

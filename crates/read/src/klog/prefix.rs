@@ -432,12 +432,15 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
     let (h, min, s) = (field(11, 13)?, field(14, 16)?, field(17, 19)?);
     let digits = line[20..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
     let fraction = scaled(line.get(20..20 + digits)?)?;
-    // Days from civil, proleptic Gregorian calendar.
-    let y = if m <= 2 { y - 1 } else { y };
-    let day = (153 * (if m > 2 { m - 3 } else { m + 9 }) + 2) / 5 + d - 1;
-    let days = y * 365 + y / 4 - y / 100 + y / 400 + day - 719_468;
-    let seconds = ((days * 24 + h) * 60 + min) * 60 + s - zone(&line[20 + digits..]);
+    let seconds = ((civil_days(y, m, d) * 24 + h) * 60 + min) * 60 + s - zone(&line[20 + digits..]);
     Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
+}
+
+/// Days since 1970 of a day of the proleptic Gregorian calendar, whose years begin in March
+/// here.
+pub(crate) fn civil_days(y: i64, m: i64, d: i64) -> i64 {
+    let (y, m) = if m > 2 { (y, m - 3) } else { (y - 1, m + 9) };
+    y * 365 + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + d - 1 - 719_468
 }
 
 /// `+01:00` or `+0100` behind a time, in seconds.

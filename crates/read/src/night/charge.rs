@@ -1,17 +1,16 @@
 //! What a battery said, by files, by programs and by people.
 
+use super::line::has;
 use dormouse_doctor::night::Fact;
-use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side};
+use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side, Teller};
 
 /// Files of /sys/class/power_supply (drivers/power/supply/power_supply_sysfs.c), and names in
 /// its uevent.
-const FILES: [(&str, Gauge); 6] = [
+const FILES: [(&str, Gauge); 4] = [
     ("energy_now", Gauge::Energy),
     ("charge_now", Gauge::Charge),
     ("energy_full", Gauge::EnergyFull),
     ("charge_full", Gauge::ChargeFull),
-    ("voltage_now", Gauge::Voltage),
-    ("power_now", Gauge::Power),
 ];
 
 /// A whole per cent, in thousandths.
@@ -55,7 +54,7 @@ fn decimal(text: &str) -> Option<(i64, &str)> {
 fn quantity(text: &str) -> Option<(Gauge, i64, i64, &str)> {
     let (n, rest) = decimal(text)?;
     let after = rest.trim_start();
-    let units: [(&str, Gauge, i64); 11] = [
+    let units: [(&str, Gauge, i64); 9] = [
         ("µWh", Gauge::Energy, 1),
         ("μWh", Gauge::Energy, 1),
         ("uWh", Gauge::Energy, 1),
@@ -65,8 +64,6 @@ fn quantity(text: &str) -> Option<(Gauge, i64, i64, &str)> {
         ("uAh", Gauge::Charge, 1),
         ("mAh", Gauge::Charge, 1_000),
         ("Ah", Gauge::Charge, 1_000_000),
-        ("mW", Gauge::Power, 1_000),
-        ("W", Gauge::Power, 1_000_000),
     ];
     if let Some(rest) = after.strip_prefix('%').or_else(|| after.strip_prefix("percent")) {
         let step = if text[..text.len() - rest.len()].contains('.') { 10 } else { PER_CENT };
@@ -80,8 +77,11 @@ fn quantity(text: &str) -> Option<(Gauge, i64, i64, &str)> {
     Some((gauge, value, scale, &after[unit.len()..]))
 }
 
-/// Every figure with a unit on a line, with where it begins and ends.
-fn quantities(text: &str) -> Vec<(usize, usize, Gauge, i64, i64)> {
+/// Where a figure begins and ends, what it is of, its value and its step.
+pub(crate) type Quantity = (usize, usize, Gauge, i64, i64);
+
+/// Every figure with a unit on a line.
+pub(crate) fn quantities(text: &str) -> Vec<Quantity> {
     let mut out = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -105,28 +105,42 @@ fn quantities(text: &str) -> Vec<(usize, usize, Gauge, i64, i64)> {
     out
 }
 
-/// Seconds of the day, `23:10`, `23:10:05`; where it begins and ends.
+/// Seconds of the day, `23:10`, `23:10:05`, `11:10 pm`; where it begins and ends.
 fn clock(text: &str) -> Option<(usize, usize, i64)> {
     let b = text.as_bytes();
-    for at in 0..b.len().saturating_sub(4) {
-        let digits = |i: usize| b.get(i..i + 2).is_some_and(|d| d.iter().all(u8::is_ascii_digit));
+    let digit = |i: usize| b.get(i).filter(|d| d.is_ascii_digit()).map(|d| i64::from(d - b'0'));
+    let pair = |i: usize| Some(digit(i)? * 10 + digit(i + 1)?);
+    for colon in memchr::memchr_iter(b':', b) {
+        let at =
+            if colon >= 2 && digit(colon - 2).is_some() { colon - 2 } else { colon.max(1) - 1 };
         let begins = at == 0 || !b[at - 1].is_ascii_digit() && b[at - 1] != b':';
-        if !(begins && digits(at) && b[at + 2] == b':' && digits(at + 3)) {
+        let hour = if colon - at == 2 { pair(at) } else { digit(at) };
+        let (Some(h), Some(m), true) = (hour, pair(colon + 1), begins) else { continue };
+        let s = (b.get(colon + 3) == Some(&b':')).then(|| pair(colon + 4)).flatten();
+        let end = colon + if s.is_some() { 6 } else { 3 };
+        let rest = text.get(end..).unwrap_or("").trim_start();
+        let noon = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("am") => Some(0),
+            Some("pm") => Some(12),
+            _ => None,
+        };
+        // A time that is left is none of the day.
+        let left = ["remaining", "until", "to full", "to empty", "left"];
+        if left.iter().any(|w| rest.starts_with(w))
+            || h > 23
+            || m > 59
+            || colon - at < 2 && noon.is_none()
+        {
             continue;
         }
-        let n = |i: usize| i64::from(b[i] - b'0') * 10 + i64::from(b[i + 1] - b'0');
-        let (h, m) = (n(at), n(at + 3));
-        let s = (b.get(at + 5) == Some(&b':') && digits(at + 6)).then(|| n(at + 6));
-        if h < 24 && m < 60 {
-            let end = at + if s.is_some() { 8 } else { 5 };
-            return Some((at, end, h * 3_600 + m * 60 + s.unwrap_or(0)));
-        }
+        let h = noon.map_or(h, |n| h % 12 + n);
+        return Some((at, end, h * 3_600 + m * 60 + s.unwrap_or(0)));
     }
     None
 }
 
 /// All times of day on a line.
-fn clocks(text: &str) -> Vec<i64> {
+pub(crate) fn clocks(text: &str) -> Vec<i64> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some((_, end, t)) = clock(rest) {
@@ -148,10 +162,8 @@ fn days(before: &str) -> Option<i64> {
     let date = before.get(before.len().checked_sub(10)?..)?;
     let mut parts = date.split('-').map(|p| p.parse::<i64>().ok());
     let (y, m, d) = (parts.next()??, parts.next()??, parts.next()??);
-    let known = y > 1970 && (1..=12).contains(&m) && (1..=31).contains(&d);
-    // From March on.
-    let (y, m) = if m <= 2 { (y - 1, m + 9) } else { (y, m - 3) };
-    known.then(|| y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + d)
+    (y > 1970 && (1..=12).contains(&m) && (1..=31).contains(&d))
+        .then(|| crate::klog::civil_days(y, m, d))
 }
 
 /// The first length of time on a line, in seconds: `9 h 19 min`, `5 hours`, `70 min 43 s`,
@@ -201,10 +213,6 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
     found
 }
 
-fn has(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|w| text.contains(w))
-}
-
 /// Which side of a sleep a line is of.
 fn side(lower: &str) -> Option<Side> {
     let before = [
@@ -215,10 +223,8 @@ fn side(lower: &str) -> Option<Side> {
         "pre suspend",
         "presuspend",
         "at the start",
-        "going to sleep",
+        "to sleep",
         "closed",
-        "put it to sleep",
-        "went to sleep",
         "on suspend",
         "at entry",
         "(pre)",
@@ -247,14 +253,13 @@ fn side(lower: &str) -> Option<Side> {
 }
 
 /// `energy_now: 123`, `/sys/class/power_supply/BAT0/energy_now:123`,
-/// `POWER_SUPPLY_ENERGY_NOW=123`; per cent of `capacity`.
-fn file(text: &str) -> Option<Charge> {
-    let lower = text.to_ascii_lowercase();
+/// `POWER_SUPPLY_ENERGY_NOW=123`, `energy_now = 40100 [mWh]` of tlp-stat; per cent of `capacity`.
+fn file(text: &str, lower: &str) -> Option<Charge> {
     let known = FILES.iter().find_map(|f| Some((f.1, lower.find(f.0)? + f.0.len())));
     let capacity = || {
         let at = lower
             .find("capacity")
-            .filter(|_| has(&lower, &["/capacity", "power_supply_capacity"]))?;
+            .filter(|_| has(lower, &["/capacity", "power_supply_capacity"]))?;
         Some((Gauge::Percent, at + "capacity".len()))
     };
     let (of, end) = known.or_else(capacity)?;
@@ -265,68 +270,54 @@ fn file(text: &str) -> Option<Charge> {
     }
     let (n, rest) = decimal(value)?;
     let rest = rest.trim_start();
-    if !(rest.is_empty() || rest.starts_with([',', ';', '|', '"', '(', 'µ', 'u', '%'])) {
+    if !(rest.is_empty() || rest.starts_with([',', '|', '"', '(', '[', 'µ', 'u', '%'])) {
         return None;
     }
     let value = match of {
         Gauge::Percent => n,
-        // Millivolts.
-        Gauge::Voltage => n / 1_000_000,
+        _ if rest.starts_with("[m") => n,
         _ => n / 1_000,
     };
     let at = stamp(text.get(..end)?);
     let step = if of == Gauge::Percent { PER_CENT } else { 1 };
-    Some(Charge { battery: battery(text), of, value, at, step, side: side(&lower) })
-}
-
-/// Whether a line speaks of a battery at all.
-fn is_of_battery(lower: &str) -> bool {
-    has(
-        lower,
-        &[
-            "batter",
-            "bat0",
-            "bat1",
-            "energy",
-            "charge",
-            "capacity",
-            "percent",
-            "drain",
-            "discharg",
-            "consumed",
-            "lost",
-            "loses",
-            "losing",
-            "level",
-            "dropped from",
-            "went from",
-        ],
-    ) && !has(lower, &["rc6", "cpu%", "residency", "completed", "progress", "pc10", "s0ix"])
+    let side = side(lower);
+    Some(Charge {
+        battery: battery(text),
+        of,
+        value,
+        at,
+        step,
+        side,
+        by: Teller::File,
+        of_sleep: false,
+    })
 }
 
 /// What a program or a person says was left at a moment: `Energy at sleep | 64,516,000 µWh`,
-/// `Battery 0: Discharging, 85%`, `percentage: 62%`, `from 95% to 71%`.
-fn told(text: &str, lower: &str) -> Vec<Charge> {
-    let all = quantities(text);
-    let stored = |g: Gauge| matches!(g, Gauge::Energy | Gauge::Charge | Gauge::Percent);
-    let list: Vec<_> = all.iter().filter(|q| stored(q.2)).collect();
-    let charge = |q: &(usize, usize, Gauge, i64, i64), at: Option<i64>, side: Option<Side>| {
-        Charge { battery: battery(text), of: q.2, value: q.3, at, step: q.4, side }
+/// `Battery 0: Discharging, 85%`, `percentage: 62%`, `Battery before: 80%, after: 78%`, `from 95%
+/// to 71% of the battery`.
+fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
+    let list = quantities(text);
+    let of_sleep = super::prose::is_of_sleep(lower);
+    let charge = |q: &Quantity, at: Option<i64>, side: Option<Side>| Charge {
+        battery: battery(text),
+        of: q.2,
+        value: q.3,
+        at,
+        step: q.4,
+        side,
+        by,
+        of_sleep,
     };
-    // Two figures of one kind with `to` between them.
-    if let [first, second, ..] = list[..]
+    // Two figures of one kind: with `to` between them, or each with its side.
+    if let [first, second] = &list[..]
         && first.2 == second.2
     {
-        let middle = text[first.1..second.0].to_lowercase();
-        let arrow = has(&middle, &["->", "→", "=>", " to ", "down to"]) || middle.trim() == "to";
-        if arrow
-            && has(
-                &text[..first.0].to_lowercase(),
-                &["from", "batter", "bat", "energy", "charge", "went", "dropped", ":"],
-            )
-        {
-            let times = clocks(text);
-            let (a, b) = match times[..] {
+        let (head, middle) = (&lower[..first.0], &lower[first.1..second.0]);
+        let arrow = has(middle, &["->", "→", "=>", " to "]);
+        let sides = (side(head), side(middle)) == (Some(Side::Before), Some(Side::After));
+        if sides || arrow && has(head, &["from", "batter", "bat", "energy", "charge", ":"]) {
+            let (a, b) = match clocks(text)[..] {
                 [a, b] => (Some(a), Some(b)),
                 _ => (None, None),
             };
@@ -336,164 +327,99 @@ fn told(text: &str, lower: &str) -> Vec<Charge> {
             ];
         }
     }
-    let [one] = list[..] else { return Vec::new() };
-    let consumed = [
-        "consumed",
-        "lost",
-        "used",
-        "drain",
-        "burn",
-        "rate",
-        "discharge rate",
-        "per hour",
-        "/h",
-        "full",
+    let [one] = &list[..] else { return Vec::new() };
+    let used = [
+        "consum", "lost", "lose", "used", "drain", "burn", "rate", "per hour", "/h", "full",
         "design",
     ];
-    if has(lower, &consumed) {
+    if has(lower, &used) {
         return Vec::new();
     }
     let side = side(lower);
-    let labelled = has(
-        lower,
-        &[
-            "percentage:",
-            "discharging,",
-            "energy:",
-            "charging,",
-            "battery level",
-            "battery at",
-            "battery:",
-            "charge:",
-            "charge percentage",
-        ],
-    );
-    if side.is_none() && !labelled {
+    let labels = [
+        "percentage:",
+        "discharging,",
+        "energy:",
+        "charging,",
+        "battery level",
+        "battery at",
+        "battery:",
+        "charge:",
+    ];
+    if side.is_none() && (by == Teller::Person || !has(lower, &labels)) {
         return Vec::new();
     }
     vec![charge(one, stamp(text), side)]
 }
 
-/// What somebody says that a sleep took: `80% of the battery overnight`, `drained ~20% in ~5
-/// hours`, `Battery BAT0 lost 4500 µWh (10.1%)`.
-fn drain(text: &str, lower: &str) -> Option<Drain> {
-    let verbs = [
-        "burn",
-        "lost",
-        "lose",
-        "losing",
-        "drain",
-        "consumed",
-        "used",
-        "dropped",
-        "drop of",
-        "battery loss",
-        "discharged",
-    ];
-    let begins = |at: &usize| !lower[..*at].ends_with(|c: char| c.is_alphanumeric());
-    let at = verbs.iter().filter_map(|v| lower.find(v).filter(begins)).min()?;
-    let all = quantities(text);
-    if has(lower, &["if ", "should", "less than", "expected", "normal"]) {
-        return None;
-    }
-    // A rate is a drain of an hour.
-    if has(lower, &["per hour", "/h", "an hour", "% hourly"]) {
-        let (_, _, _, percent, _) = *all.iter().find(|q| q.2 == Gauge::Percent)?;
-        return Some(Drain {
-            percent: Some(percent),
-            energy: None,
-            seconds: Some(3_600),
-            about: true,
-        });
-    }
-    // Two figures with `to` between them are readings.
-    let percent = all.iter().find(|q| q.2 == Gauge::Percent);
-    let energy = all.iter().find(|q| q.2 == Gauge::Energy);
-    let near = percent.or(energy)?;
-    if near.0.abs_diff(at) > 60 {
-        return None;
-    }
-    let about = text[..near.0].ends_with('~')
-        || has(lower, &["about", "around", "almost", "roughly", "nearly"]);
-    let seconds = rate(text, energy.map(|q| q.3)).or_else(|| duration(text));
-    Some(Drain { percent: percent.map(|q| q.3), energy: energy.map(|q| q.3), seconds, about })
+/// `Battery BAT0 lost 270000 µWh (0.81%) [Average rate 2.23W]` of AMD's report
+/// (amd-debug-tools, prerequisites and database, 0.1 to 0.2): energy and rate tell the time.
+fn report(text: &str) -> Option<Drain> {
+    let (head, rest) = text.split_once("[Average rate ")?;
+    let (watts, rest) = decimal(rest)?;
+    let list = quantities(head);
+    let of = |gauge| list.iter().find(|q| q.2 == gauge).map(|q| q.3);
+    let energy = of(Gauge::Energy)?;
+    (head.contains(" lost ") && rest.starts_with('W') && watts > 0).then_some(())?;
+    let seconds = energy.checked_mul(3_600)?.checked_div(watts.checked_mul(1_000)?);
+    Some(Drain {
+        percent: of(Gauge::Percent),
+        energy: Some(energy),
+        seconds,
+        of_sleep: true,
+        by_program: true,
+        about: false,
+    })
 }
 
-/// `lost 270000 µWh (0.81%) [Average rate 2.23W]`: the energy and its rate tell the time.
-fn rate(text: &str, energy: Option<i64>) -> Option<i64> {
-    let (_, rest) = text.split_once("Average rate ")?;
-    let (gauge, watts, _, _) = quantity(rest)?;
-    (gauge == Gauge::Power && watts > 0)
-        .then(|| energy?.checked_mul(3_600)?.checked_div(watts))
-        .flatten()
-}
-
-/// Everything about batteries on a line, sentence by sentence.
-pub(crate) fn read(text: &str) -> Vec<Fact> {
-    let about = is_of_battery(&text.to_lowercase());
-    if text.matches('%').count() < 2 {
-        return sentence(text, about);
-    }
-    text.split_inclusive(". ").flat_map(|s| sentence(s, about)).collect()
-}
-
-fn sentence(text: &str, of_battery: bool) -> Vec<Fact> {
-    if !text.bytes().any(|b| b.is_ascii_digit()) {
-        return Vec::new();
-    }
-    if let Some(c) = file(text) {
-        return vec![Fact::Charge(c)];
-    }
-    if !(text.contains('%')
+/// Everything about batteries on a line of a program, or in a sentence.
+pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
+    let unit = text.contains('%')
         || text.contains("Wh")
         || text.contains("Ah")
-        || text.contains("percent"))
-    {
+        || has(lower, &["percent"]);
+    let named = FILES.iter().any(|f| lower.contains(f.0)) || has(lower, &["capacity"]);
+    if !(unit || named) {
         return Vec::new();
     }
-    let lower = text.to_lowercase();
-    if !of_battery {
+    if let Some(c) = file(text, lower).filter(|_| by != Teller::Person) {
+        return vec![Fact::Charge(c)];
+    }
+    if let Some(d) = report(text) {
+        return vec![Fact::Drain(d)];
+    }
+    // A state of the platform has per cents too.
+    let battery = has(lower, &["batter", "bat0", "bat1", "energy", "charg", "percentage:"])
+        && !has(lower, &["residency", "s0ix", "awake", "while i", "?"]);
+    // Of a car too: a sentence names the battery, or a sleep between two figures.
+    let battery = battery && (by == Teller::Program || has(lower, &["batter", "bat0", "bat1"]));
+    let both = || super::prose::is_of_sleep(lower) && text.matches('%').count() == 2;
+    if !battery && !both() {
         return Vec::new();
     }
-    let told = told(text, &lower);
-    if !told.is_empty() {
-        return told.into_iter().map(Fact::Charge).collect();
-    }
-    drain(text, &lower).map(Fact::Drain).into_iter().collect()
+    told(text, lower, by).into_iter().map(Fact::Charge).collect()
 }
 
 /// What a file of one number says.
 pub(crate) fn of_file(path: &str, text: &str) -> Option<Fact> {
     let named = format!("{path}:{}", text.trim());
-    file(&named).map(Fact::Charge)
-}
-
-/// `70-minute suspend (09:05:48 → 10:16:31)`: how long a sleep was, by the times of day that a
-/// line gives, else in words.
-pub(crate) fn slept(text: &str) -> Option<i64> {
-    let lower = text.to_lowercase();
-    if !has(&lower, &["suspend", "sleep", "asleep", "slept", "overnight", "closed"]) {
-        return None;
-    }
-    let times = clocks(text);
-    if let [first, last] = times[..]
-        && has(&lower, &["→", "->", " to ", "until", "–", " - "])
-    {
-        return Some((last - first).rem_euclid(86_400));
-    }
-    duration(text)
+    file(&named, &named.to_ascii_lowercase()).map(Fact::Charge)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn all(text: &str, by: Teller) -> Vec<Fact> {
+        read(text, &text.to_ascii_lowercase(), by)
+    }
+
     fn charges(text: &str) -> Vec<(Gauge, i64, Option<Side>)> {
         let of = |f: Fact| match f {
             Fact::Charge(c) => Some((c.of, c.value, c.side)),
             _ => None,
         };
-        read(text).into_iter().filter_map(of).collect()
+        all(text, Teller::Program).into_iter().filter_map(of).collect()
     }
 
     #[test]
@@ -524,38 +450,56 @@ mod tests {
     }
 
     #[test]
-    fn drains_and_lengths_are_read_from_words() {
-        let sides = "I closed the lid at 22:30 with 88% battery. When I opened it at 08:00 the battery was at 41%.";
-        let all = charges(sides);
+    fn readings_of_both_sides_stand_on_one_line_or_two() {
+        use Gauge::{Energy, Percent};
+        use Side::{After, Before};
+        for (text, unit, a, b) in [
+            ("Battery before: 83%, after: 79%", Percent, 83_000, 79_000),
+            (
+                "Energy before suspend: 45.2 Wh, energy after: 40.1 Wh, slept 8h 30m",
+                Energy,
+                45_200_000,
+                40_100_000,
+            ),
+            ("battery went from 66 % to 31 % over the night", Percent, 66_000, 31_000),
+        ] {
+            assert_eq!(charges(text), [(unit, a, Some(Before)), (unit, b, Some(After))], "{text}");
+        }
         assert_eq!(
-            all,
-            [
-                (Gauge::Percent, 88_000, Some(Side::Before)),
-                (Gauge::Percent, 41_000, Some(Side::After))
-            ]
+            charges("/sys/class/power_supply/BAT0/energy_now   =  40100 [mWh]"),
+            [(Energy, 40_100_000, None)]
         );
-        let of = |t: &str| match read(t).pop() {
-            Some(Fact::Drain(d)) => Some((d.percent, d.energy, d.seconds)),
-            _ => None,
-        };
-        assert_eq!(
-            of("it lost about 33% of the battery in 7 hours"),
-            Some((Some(33_000), None, Some(25_200)))
-        );
-        assert_eq!(
-            of("Battery BAT0 lost 4500000 µWh (9.25%) [Average rate 0.61W]"),
-            Some((Some(9_250), Some(4_500_000), Some(26_557)))
-        );
-        assert_eq!(of("battery drains 2% per hour"), Some((Some(2_000), None, Some(3_600))));
-        assert_eq!(of("it should lose less than 2% per hour"), None);
+        for none in [
+            "The disk went from 71% to 93% full",
+            "CPU went from 20% to 95%",
+            "Battery went from 97% to 61% while I was awake",
+        ] {
+            assert!(charges(none).is_empty(), "{none}");
+        }
+    }
+
+    #[test]
+    fn times_of_day_are_told_from_times_that_are_left() {
+        let first = |t: &str| clock(t).map(|c| c.2);
+        assert_eq!(first("at 11:40 pm: 93%"), Some(85_200));
+        assert_eq!(first("12:05 AM"), Some(300));
+        assert_eq!(first("at 7:10 am"), Some(25_800));
+        assert_eq!(first("at 07:10"), Some(25_800));
+        assert_eq!(first("Discharging, 95%, 05:12:34 remaining"), None);
+        assert_eq!(first("00:40:12 until charged"), None);
+        assert_eq!(first("ratio 3:2"), None);
+        let sides = stamp("2031-02-03 00:00:10").zip(stamp("2031-02-02 23:00:10"));
+        assert_eq!(sides.map(|(a, b)| a - b), Some(3_600));
         assert_eq!(duration("after 9 h 19 min"), Some(33_540));
         assert_eq!(duration("a 70-minute suspend"), Some(4_200));
         assert_eq!(duration("8h12m"), Some(29_520));
         assert_eq!(duration("kernel 6.9.2 h"), None);
-        assert_eq!(slept("asleep (23:50:00 → 06:20:30)"), Some(23_430));
-        assert_eq!(
-            stamp("2031-02-03 00:00:10").zip(stamp("2031-02-02 23:00:10")).map(|(a, b)| a - b),
-            Some(3_600)
-        );
+    }
+
+    #[test]
+    fn a_report_tells_energy_and_time() {
+        let text = "Battery BAT0 lost 4500000 µWh (9.25%) [Average rate 0.61W]";
+        let Some(Fact::Drain(d)) = all(text, Teller::Program).pop() else { panic!("{text}") };
+        assert_eq!((d.percent, d.energy, d.seconds), (Some(9_250), Some(4_500_000), Some(26_557)));
     }
 }

@@ -5,12 +5,13 @@ use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
 /// What begins a sleep in a log, and what ends it: the kernel's lines, and those of
-/// systemd-sleep (src/sleep/sleep.c). Tasks are started again last.
+/// systemd-sleep (src/sleep/sleep.c), which hibernates with the same words. Tasks are started
+/// again last.
 const MARKS: [(&[u8], bool); 5] = [
     (b"suspend entry", true),
-    (b"Performing sleep operation", true),
+    (b"Performing sleep operation 'suspend", true),
     (b"suspend exit", false),
-    (b"System returned from sleep operation", false),
+    (b"System returned from sleep operation 'suspend", false),
     (b"Restarting tasks", false),
 ];
 
@@ -51,10 +52,7 @@ fn since(y: i64, m: i64, d: i64, clock: &str) -> Option<i64> {
     if !known || h > 23 || min > 59 {
         return None;
     }
-    // Days of the civil calendar, from March on.
-    let (y, m) = if m <= 2 { (y - 1, m + 9) } else { (y, m - 3) };
-    let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + d;
-    Some((((days * 24 + h) * 60 + min) * 60 + s) * 1_000 + ms)
+    Some((((crate::klog::civil_days(y, m, d) * 24 + h) * 60 + min) * 60 + s) * 1_000 + ms)
 }
 
 /// `2020-06-07 16:27:41.143921418`, `2025-05-14T00:01:21+02:00`.

@@ -4,16 +4,13 @@
 use dormouse_doctor::night::{Conditions, Count, Counts, Fact};
 
 /// Files with one number, which count.
-const FILES: [(&str, Counts); 9] = [
+const FILES: [(&str, Counts); 6] = [
     ("slp_s0_residency_usec", Counts::System),
     ("low_power_idle_system_residency_us", Counts::System),
     ("low_power_idle_cpu_residency_us", Counts::Package),
     ("total_hw_sleep", Counts::System),
     ("last_hw_sleep", Counts::Last),
     ("die_c6_us_show", Counts::Package),
-    ("success", Counts::Attempts),
-    ("fail", Counts::Attempts),
-    ("wakeup_count", Counts::Attempts),
 ];
 
 fn known(file: &str) -> Option<(&'static str, Counts)> {
@@ -48,7 +45,7 @@ pub(crate) fn of_file(file: &str, value: u64) -> Option<Fact> {
 /// `slp_s0_residency_usec: 0`, `…/low_power_idle_system_residency_us = 12`, `…_usec to increase
 /// from 4, got 4`, `…_usec went from 4 to 9`.
 fn inline(text: &str) -> Vec<Fact> {
-    let Some((name, of, rest)) = FILES.iter().take(6).find_map(|f| {
+    let Some((name, of, rest)) = FILES.iter().find_map(|f| {
         let at = text.find(f.0)?;
         Some((f.0, f.1, &text[at + f.0.len()..]))
     }) else {
@@ -113,15 +110,17 @@ fn substate(text: &str) -> Option<Fact> {
 
 /// `SLP_S0_DBG: AUDIO_D3   State: No`, `PMC0:PCH IP: 3  - SPA   State: On`, `MPHY CORE LANE 0
 /// State: Not power gated`, `MISC2_CLKREQ_ACTIVE  State: Active`, a row of
-/// `substate_requirements`.
-fn condition(text: &str) -> Option<Fact> {
+/// `substate_requirements`. Other things have states too: one without a mark of its own needs
+/// the name of its table above.
+fn condition(text: &str, open: Option<&str>) -> Option<Fact> {
     if let Some((before, state)) = text.split_once("State:") {
         let state = state.trim();
         let (table, name) = match before.split_once("SLP_S0_DBG:") {
             Some((_, name)) => (Conditions::SlpS0, name),
             None => match before.split_once("PCH IP:") {
                 Some((_, name)) => (Conditions::Gating, name.split_once('-').map_or(name, |n| n.1)),
-                None => (Conditions::Pll, before),
+                None if is_pll(before, open) => (Conditions::Pll, before),
+                None => return None,
             },
         };
         let met = match state.split_whitespace().next()? {
@@ -141,9 +140,10 @@ fn condition(text: &str) -> Option<Fact> {
     let cells = cells.strip_suffix(&[""][..]).unwrap_or(&cells);
     let required = cells.iter().rposition(|c| *c == "Required")?;
     let met = cells[required + 1..].contains(&"Yes");
-    let name = name.trim().trim_start_matches(|c: char| c != ':').trim_start_matches(':');
-    let name = if name.is_empty() { text.split('|').next()? } else { name };
-    Some(Fact::Condition { table: Conditions::Requirement, name: name.trim().into(), met })
+    let name = name.rsplit(':').next()?.trim();
+    // Names of drivers/platform/x86/intel/pmc: every bit is a status.
+    name.contains("_STS").then_some(())?;
+    Some(Fact::Condition { table: Conditions::Requirement, name: name.into(), met })
 }
 
 /// `PMC0:DTS_VNN_REQ_STS   1` (pmc_core_lpm_display): a request for power is none of a part
@@ -174,15 +174,25 @@ fn smu(text: &str) -> Option<Fact> {
     }
 }
 
-/// Everything that counts on a line.
-pub(crate) fn read(text: &str) -> Vec<Fact> {
+/// Rows of `pll_status` and `mphy_core_lanes_power_gating_status`
+/// (drivers/platform/x86/intel/pmc/core.c:pmc_core_pll_show, pmc_core_mphy_pg_show, and
+/// spt.c:spt_pll_map, spt_mphy_map).
+fn is_pll(name: &str, open: Option<&str>) -> bool {
+    let name = name.trim();
+    name.starts_with("MPHY CORE LANE")
+        || name.ends_with(" PLL")
+        || matches!(open, Some("pll_status" | "mphy_core_lanes_power_gating_status"))
+}
+
+/// Everything that counts on a line, below the name of a table.
+pub(crate) fn read(text: &str, open: Option<&str>) -> Vec<Fact> {
     let digit = text.bytes().any(|b| b.is_ascii_digit());
     if !digit && !text.contains("State:") && !text.contains("Status:") && !text.contains('|') {
         return Vec::new();
     }
     let one = package(text)
         .or_else(|| substate(text))
-        .or_else(|| condition(text))
+        .or_else(|| condition(text, open))
         .or_else(|| status(text))
         .or_else(|| smu(text));
     match one {
@@ -200,7 +210,7 @@ mod tests {
             Fact::Count(c) => Some((c.name, c.value)),
             _ => None,
         };
-        read(text).into_iter().filter_map(of).collect()
+        read(text, None).into_iter().filter_map(of).collect()
     }
 
     #[test]
@@ -226,7 +236,7 @@ mod tests {
 
     #[test]
     fn conditions_are_met_or_not_by_the_words_of_their_table() {
-        let met = |t: &str| match read(t).pop() {
+        let met = |t: &str| match read(t, None).pop() {
             Some(Fact::Condition { name, met, .. }) => Some((name, met)),
             _ => None,
         };
@@ -246,7 +256,9 @@ mod tests {
             met("             PCIe_Gen3PLL_OFF_STS | Required |  Required |       Yes |"),
             Some(("PCIe_Gen3PLL_OFF_STS".into(), true))
         );
-        assert_eq!(met("| a | table | of words |"), None);
+        for none in ["| a | table | of words |", "TLS | Required | Yes |", "VM web01   State: On"] {
+            assert_eq!(met(none), None, "{none}");
+        }
         assert_eq!(met("PMC1:SMBUS_VNN_REQ_STS    0   "), Some(("SMBUS_VNN_REQ_STS".into(), true)));
         assert_eq!(met("PMC0:USB2PLL_OFF_STS    0   "), Some(("USB2PLL_OFF_STS".into(), false)));
     }

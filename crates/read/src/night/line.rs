@@ -2,6 +2,19 @@
 
 use std::borrow::Cow;
 
+/// Whether a text has any of these.
+pub(crate) fn has(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|p| text.contains(p))
+}
+
+/// Whether a text has a word, and not as a part of another.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    text.match_indices(word).any(|(at, _)| {
+        edge(text[..at].chars().next_back()) && edge(text[at + word.len()..].chars().next())
+    })
+}
+
 /// Longer lines are no rows of a table.
 const LONGEST: usize = 1_000;
 
@@ -54,11 +67,27 @@ const TABLES: [&str; 14] = [
     "interrupts",
 ];
 
-/// A row without the name of its file, which `grep -r` puts before it.
-pub(crate) fn unnamed(text: &str) -> &str {
-    let Some((file, rest)) = text.split_once(':') else { return text };
-    let name = file.rsplit('/').next().unwrap_or(file).trim();
-    if TABLES.contains(&name) { rest } else { text }
+fn table(name: &str) -> Option<&'static str> {
+    let name = name.rsplit('/').next().unwrap_or(name).trim();
+    TABLES.iter().find(|t| **t == name).copied()
+}
+
+/// The table and a row of it, without the name of its file, which `grep -r` puts before it.
+pub(crate) fn unnamed(text: &str) -> (Option<&'static str>, &str) {
+    let named = text.split_once(':').and_then(|(file, rest)| Some((table(file)?, rest)));
+    named.map_or((None, text), |(name, rest)| (Some(name), rest))
+}
+
+/// The table that a command reads.
+pub(crate) fn table_of(command: &str) -> Option<&'static str> {
+    command.split([' ', '"', '\'']).find_map(table)
+}
+
+/// The table that a line announces: its name alone, with a colon or between marks.
+pub(crate) fn heading(text: &str) -> Option<&'static str> {
+    let name =
+        text.trim_matches(|c: char| matches!(c, '=' | '#' | '*' | '-' | '<' | '>' | ' ' | ':'));
+    if name.contains(' ') { None } else { table(name) }
 }
 
 /// What follows the line, whole lines behind each other.
@@ -185,8 +214,10 @@ pub(crate) fn command(text: &str) -> Option<&str> {
     let own = ["rtcwake ", "systemctl suspend", "lspci", "turbostat ", "suspend_stress_test "];
     let own =
         own.iter().any(|c| bare.starts_with(c)) && !text.ends_with('.') && !text.contains(": ");
-    (is_program(&word)
-        && (at_files && (text.contains("/sys/") || text.contains("/proc/acpi/wakeup")) || own))
+    let loops = ["for ", "while "].iter().any(|c| text.starts_with(c)) && text.contains("; do ");
+    (loops
+        || is_program(&word)
+            && (at_files && (text.contains("/sys/") || text.contains("/proc/acpi/wakeup")) || own))
         .then_some(text)
 }
 
@@ -262,9 +293,13 @@ mod tests {
 
     #[test]
     fn rows_that_grep_prints_lose_the_name_of_their_file() {
-        assert_eq!(unnamed("package_cstate_show:Package C2 : 7"), "Package C2 : 7");
-        assert_eq!(unnamed("/sys/kernel/debug/pmc_core/ltr_show:XHCI  LTR: x"), "XHCI  LTR: x");
-        assert_eq!(unnamed("Package C2 : 7"), "Package C2 : 7");
+        let package = (Some("package_cstate_show"), "Package C2 : 7");
+        assert_eq!(unnamed("package_cstate_show:Package C2 : 7"), package);
+        let file = "/sys/kernel/debug/pmc_core/ltr_show:XHCI  LTR: x";
+        assert_eq!(unnamed(file), (Some("ltr_show"), "XHCI  LTR: x"));
+        assert_eq!(unnamed("Package C2 : 7"), (None, "Package C2 : 7"));
+        assert_eq!(heading("==> /sys/kernel/debug/pmc_core/pll_status <=="), Some("pll_status"));
+        assert_eq!(table_of("sudo cat /d/pmc_core/pll_status | head"), Some("pll_status"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Tables that name who stands behind an interrupt or an event: /proc/interrupts,
-//! /proc/acpi/wakeup, disassembled ACPI tables, lspci, wakeup_sources.
+//! /proc/acpi/wakeup, disassembled ACPI tables, lspci.
 
 use super::count::{alone, number};
 use dormouse_doctor::night::Fact;
@@ -62,26 +62,6 @@ fn acpi_wake(text: &str) -> Option<Owner> {
     })
 }
 
-/// A row of `wakeup_sources` (drivers/base/power/wakeup.c:print_wakeup_source_stats): a name
-/// and nine or ten numbers.
-fn source(text: &str) -> Option<Owner> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let numbers = words.iter().rev().take_while(|w| w.parse::<i64>().is_ok()).count().min(9);
-    if numbers < 9 || words.len() < 9 {
-        return None;
-    }
-    let (name, cells) = words.split_at(words.len() - 9);
-    let of = |i: usize| cells[i].parse::<u64>().unwrap_or(0);
-    let name = name.join(" ");
-    (!name.is_empty() && !name.ends_with(':') && !name.contains('=')).then(|| Owner::Source {
-        name,
-        events: of(1),
-        wakeups: of(2),
-        total_ms: of(5),
-        active: of(4) > 0,
-    })
-}
-
 /// Whether a text is the address of a PCI device: `53:00.0`, `0000:53:00.0`, `10000:e1:00.0`.
 pub(crate) fn is_address(word: &str) -> bool {
     let Some((rest, function)) = word.rsplit_once('.') else { return false };
@@ -107,8 +87,8 @@ fn pci(text: &str) -> Option<Hardware> {
     let text = text.trim_start_matches(['*', '-', ' ']);
     let (address, name) = text.split_once(' ')?;
     let class = name.split_once(':')?.0;
-    let is_name =
-        name.starts_with(|c: char| c.is_ascii_uppercase()) && class.split_whitespace().count() <= 6;
+    let is_name = name.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+        && class.split_whitespace().count() <= 6;
     (is_address(address) && is_name)
         .then(|| Hardware::Pci { address: whole(address), name: name.trim().into() })
 }
@@ -160,6 +140,9 @@ impl Asl {
 
     /// Reads a line.
     pub(crate) fn line(&mut self, text: &str) -> Option<Owner> {
+        if self.open.is_empty() && !text.contains("Scope") && !text.contains("Device") {
+            return None;
+        }
         let text = text.split("//").next().unwrap_or(text);
         for word in ["Scope", "Device"] {
             let name = text.trim_start().strip_prefix(word).map(str::trim_start);
@@ -254,7 +237,6 @@ fn signalled(text: &str) -> Option<Owner> {
 pub(crate) fn owner(text: &str) -> Option<Owner> {
     interrupt(text)
         .or_else(|| acpi_wake(text))
-        .or_else(|| source(text))
         .or_else(|| ec(text))
         .or_else(|| wakeup_irq(text))
         .or_else(|| signalled(text))
@@ -317,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn wake_tables_and_sources_are_read() {
+    fn wake_tables_are_read() {
         assert_eq!(
             acpi_wake("XHC1\t  S3\t*enabled   pci:0000:00:14.0"),
             Some(Owner::AcpiWake {
@@ -327,16 +309,6 @@ mod tests {
             })
         );
         assert_eq!(acpi_wake("It S3 enabled"), None);
-        let Some(Owner::Source { name, events, wakeups, total_ms, active }) =
-            source("alarmtimer.0.auto  12  14  3  0  0  77  20  9000  0")
-        else {
-            panic!()
-        };
-        assert_eq!(
-            (name.as_str(), events, wakeups, total_ms, active),
-            ("alarmtimer.0.auto", 14, 3, 77, false)
-        );
-        assert_eq!(source("1 2 3 4 5 6 7 8 9"), None);
         assert_eq!(wakeup_irq("/sys/power/pm_wakeup_irq:51"), Some(Owner::WakeupIrq(51)));
         assert_eq!(wakeup_irq("cat pm_wakeup_irq"), None);
         assert_eq!(

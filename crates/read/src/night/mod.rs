@@ -5,40 +5,46 @@
 //! | `line` | quote marks, prompts, what a mail program wrapped |
 //! | `count` | counters of hardware sleep, conditions of it |
 //! | `table` | `ltr_show`, turbostat |
-//! | `machine` | /proc/interrupts, /proc/acpi/wakeup, ACPI source, lspci, wakeup_sources |
+//! | `machine` | /proc/interrupts, /proc/acpi/wakeup, ACPI source, lspci |
 //! | `charge` | batteries before and after |
 //! | `clock` | when sleeps began and ended by the clock on the wall |
 //! | `tool` | AMD's report of a cycle, powertop's table |
 //! | `round` | rounds of endurance runs |
+//! | `prose` | what people write of all that |
 
 mod charge;
 mod clock;
 mod count;
 mod line;
 mod machine;
+mod prose;
 mod round;
 mod table;
 mod tool;
 
-use dormouse_doctor::night::machine::{Hardware, Owner};
+use dormouse_doctor::night::charge::Teller;
+use dormouse_doctor::night::machine::Hardware;
 use dormouse_doctor::night::report::Report;
-use dormouse_doctor::night::round::{End, Round};
+use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
 use line::{Rest, plain};
 use table::{Tables, Turbo};
 
-/// A text that somebody posts has fewer lines besides messages.
-const MOST_LINES: usize = 200_000;
-
-/// So many facts of one text are kept.
-const MOST: usize = 5_000;
+/// So many facts of one text are kept; of further ones those that say that something failed.
+const MOST: usize = 200_000;
 
 /// A line that is shorter was not broken by a mail program.
 const BROKEN: usize = 60;
 
 /// A line of the text is shown up to here.
 const SHOWN: usize = 240;
+
+/// A paragraph has fewer bytes.
+const PARAGRAPH: usize = 2_000;
+
+/// Below the line of a round so many facts may stand before its end.
+const BELOW: usize = 3;
 
 #[derive(Default)]
 struct Reading {
@@ -47,36 +53,42 @@ struct Reading {
     asl: machine::Asl,
     /// Files that the last command reads, of which each has one line.
     files: Vec<String>,
+    /// The table of debugfs that the last command or heading names.
+    open: Option<&'static str>,
     /// Names of substates that stood on a line above their numbers.
     substates: Vec<String>,
     /// The PCI device that the lines below are of.
     device: String,
     /// Addresses below are of ports outside of D3cold.
     ports: bool,
-    /// The header of qcom's file or its name.
+    /// The last line that is one word: the header of a file of qcom_stats.
     domain: String,
-    /// The paragraph that is open: its first line and its words.
-    words: Option<(u64, String)>,
+    /// The line in lower case.
+    lower: String,
+    /// The paragraph that is open: its words, and where its lines begin in them.
+    words: String,
+    starts: Vec<(usize, u64)>,
+    /// Place of the last round among the facts.
+    round: Option<usize>,
+    /// Milliseconds to add to times whose keeper leaves the year out, and the last of them.
+    year: (i64, i64),
 }
 
 /// Reads a text.
 pub(crate) fn read(bytes: &[u8]) -> Night {
     let mut r = Reading::default();
     let mut rest = Rest::new(bytes);
-    let (mut at, mut looked) = (0, 0);
+    let mut at = 0;
     while let Some((raw, after)) = rest.next() {
         (at, rest) = (at + 1, after);
-        if looked > MOST_LINES || r.night.items.len() > MOST {
-            break;
-        }
         if let Some(fact) = clock::mark(raw) {
+            let fact = r.in_order(fact);
             r.push(at, &String::from_utf8_lossy(&raw[..raw.len().min(SHOWN)]), fact);
         }
         let Some(text) = plain(raw) else {
             r.paragraph_ends();
             continue;
         };
-        looked += 1;
         let mut took = r.line(text.trim_end(), rest, at);
         while took > 0 {
             let Some((raw, after)) = rest.next() else { break };
@@ -88,23 +100,55 @@ pub(crate) fn read(bytes: &[u8]) -> Night {
     r.night
 }
 
+/// A day and most of a year, in ms.
+const DAY: i64 = 86_400_000;
+const MOST_OF_A_YEAR: i64 = 300 * DAY;
+
 impl Reading {
     fn push(&mut self, line: u64, text: &str, fact: Fact) {
+        self.paragraph_ends();
+        self.add(line, text, fact);
+    }
+
+    fn add(&mut self, line: u64, text: &str, fact: Fact) {
+        let failed = |f: &Fact| match f {
+            Fact::Round(r) => matches!(r.end, End::Failed | End::Shallow),
+            Fact::Stats(_) => true,
+            _ => false,
+        };
+        if self.night.items.len() >= MOST && !failed(&fact) {
+            self.night.left_out += 1;
+            return;
+        }
         let mut end = text.len().min(SHOWN);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
+        if matches!(fact, Fact::Round(_)) {
+            self.round = Some(self.night.items.len());
+        }
         self.night.items.push(Item { line, text: text[..end].trim().into(), fact });
+    }
+
+    /// A time of the wall clock behind those before it, where its keeper leaves the year out.
+    fn in_order(&mut self, fact: Fact) -> Fact {
+        let Fact::Clock { begins, ms, precise } = fact else { return fact };
+        let (add, last) = self.year;
+        let again = ms + add < last - MOST_OF_A_YEAR;
+        let add = if again { add + 365 * DAY } else { add };
+        self.year = (add, ms + add);
+        Fact::Clock { begins, ms: ms + add, precise }
     }
 
     /// Reads a line; how many more it took.
     fn line(&mut self, text: &str, rest: Rest<'_>, at: u64) -> usize {
-        let text = line::unnamed(text);
+        let (table, text) = line::unnamed(text);
+        self.open = table.or(self.open);
         if let Some(command) = line::command(text) {
-            self.paragraph_ends();
             self.command(command, text, at);
             return 0;
         }
+        self.open = line::heading(text).or(self.open);
         if let Some((row, took)) = table::ltr(text, rest, &mut self.tables) {
             self.push(at, text, Fact::Latency(row));
             return took;
@@ -128,21 +172,29 @@ impl Reading {
         if self.of_file(text, at) {
             return 0;
         }
-        if let Some(took) = self.values(text, rest, at) {
-            return took;
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.clear();
+        lower.push_str(text);
+        lower.make_ascii_lowercase();
+        let took = self.values(text, &lower, rest, at);
+        if took.is_none() {
+            self.said(text, &lower, at);
         }
-        self.said(text, at);
-        0
+        self.lower = lower;
+        took.unwrap_or(0)
     }
 
     /// A command: what it reads, whether it sleeps or changes something.
     fn command(&mut self, command: &str, text: &str, at: u64) {
+        self.paragraph_ends();
         if command.is_empty() {
             return;
         }
         self.tables.apart();
+        self.device.clear();
         self.files = line::reads(command).iter().map(ToString::to_string).collect();
-        if command.contains("ltr_show") {
+        self.open = line::table_of(command);
+        if self.open == Some("ltr_show") {
             self.tables.another();
         }
         let slept = line::sleeps(command);
@@ -157,27 +209,25 @@ impl Reading {
 
     /// A line with the content of a file that a command just read.
     fn of_file(&mut self, text: &str, at: u64) -> bool {
-        let Some(file) = self.files.first().cloned() else { return false };
+        let Some(file) = self.files.first() else { return false };
         let fact = count::alone(text.trim())
-            .and_then(|n| count::of_file(&file, n))
-            .or_else(|| machine::of_file(&file, text))
-            .or_else(|| charge::of_file(&file, text));
-        if let Some(fact) = fact {
-            self.files.remove(0);
-            self.push(at, &format!("{file}: {}", text.trim()), fact);
-            return true;
-        }
-        false
+            .and_then(|n| count::of_file(file, n))
+            .or_else(|| machine::of_file(file, text))
+            .or_else(|| charge::of_file(file, text));
+        let Some(fact) = fact else { return false };
+        let file = self.files.remove(0);
+        self.push(at, &format!("{file}: {}", text.trim()), fact);
+        true
     }
 
     /// Values that say themselves what they are of.
-    fn values(&mut self, text: &str, rest: Rest<'_>, at: u64) -> Option<usize> {
-        let facts = count::read(text);
+    fn values(&mut self, text: &str, lower: &str, rest: Rest<'_>, at: u64) -> Option<usize> {
+        let facts = count::read(text, self.open);
         if !facts.is_empty() {
             facts.into_iter().for_each(|f| self.push(at, text, f));
             return Some(0);
         }
-        if self.named(text, at) || self.domains(text, at) || self.platform(text, at) {
+        if self.named(text, at) || self.domains(text, rest, at) || self.platform(text, lower, at) {
             return Some(0);
         }
         if let Some(owner) = machine::owner(text) {
@@ -195,12 +245,10 @@ impl Reading {
             self.powertop(column, text, at);
             return Some(0);
         }
-        if let Some(hardware) = machine::hardware(text) {
-            let hardware = self.placed(hardware);
-            self.push(at, text, Fact::Hardware(hardware));
+        if self.hardware(text, at) {
             return Some(0);
         }
-        self.rounds(text, rest, at)
+        self.rounds(text, lower, rest, at)
     }
 
     /// A package state of powertop's table, of which each stands on a line of its own.
@@ -217,74 +265,76 @@ impl Reading {
     }
 
     /// A device of a list; lines below it are of it.
-    fn placed(&mut self, hardware: Hardware) -> Hardware {
-        match hardware {
-            Hardware::Pci { address, name } => {
-                self.device.clone_from(&address);
-                Hardware::Pci { address, name }
-            }
-            Hardware::Aspm { enabled, .. } => {
-                Hardware::Aspm { address: self.device.clone(), enabled }
-            }
-            other => other,
+    fn hardware(&mut self, text: &str, at: u64) -> bool {
+        if text.split(' ').next().is_some_and(machine::is_address) {
+            self.device.clear();
         }
+        let Some(mut hardware) = machine::hardware(text) else { return false };
+        match &mut hardware {
+            Hardware::Pci { address, .. } => self.device.clone_from(address),
+            Hardware::Aspm { address, .. } => address.clone_from(&self.device),
+            Hardware::Bridge { .. } => {}
+        }
+        self.push(at, text, Fact::Hardware(hardware));
+        true
     }
 
-    /// `S0i2.0 S0i3.0` above `45277006 0`.
+    /// `S0i2.0 S0i3.0` above `45277006 0`, in the lines of Intel's self-test.
     fn named(&mut self, text: &str, at: u64) -> bool {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if words.len() > 1 && words.iter().all(|w| count::is_substate(w)) {
-            self.substates = words.iter().map(ToString::to_string).collect();
-            return true;
+        if text.trim_start().starts_with("S0i") {
+            let words = || text.split_whitespace();
+            if words().count() > 1 && words().all(count::is_substate) {
+                self.substates = words().map(ToString::to_string).collect();
+                return true;
+            }
         }
-        let numbers: Option<Vec<u64>> = words.iter().map(|w| count::alone(w)).collect();
-        let Some(numbers) = numbers.filter(|n| !n.is_empty() && n.len() == self.substates.len())
-        else {
+        if self.substates.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b == b' ') {
+            return false;
+        }
+        let numbers: Option<Vec<u64>> = text.split_whitespace().map(count::alone).collect();
+        let Some(numbers) = numbers.filter(|n| n.len() == self.substates.len()) else {
             return false;
         };
-        for (name, value) in self.substates.clone().into_iter().zip(numbers) {
+        for (name, value) in std::mem::take(&mut self.substates).into_iter().zip(numbers) {
             self.push(at, text, Fact::Count(Count { name, of: Counts::Substate, value }));
         }
         true
     }
 
-    /// Files of drivers/soc/qcom/qcom_stats.c: a name, then its rows.
-    fn domains(&mut self, text: &str, at: u64) -> bool {
+    /// Files of drivers/soc/qcom/qcom_stats.c (qcom_sleep_stats_show): four rows, by the name
+    /// of the file or of a line above.
+    fn domains(&mut self, text: &str, rest: Rest<'_>, at: u64) -> bool {
         let text = text.trim();
-        let known = [
-            "aosd", "cxsd", "ddr", "adsp", "cdsp", "modem", "apss", "slpi", "gpu", "display",
-            "vmin", "vlow", "vmid",
-        ];
-        let word = text.trim_end_matches(':').rsplit('/').next().unwrap_or("").to_ascii_lowercase();
-        if known.contains(&word.as_str()) && !text.contains(' ') {
-            self.domain = word;
-            return true;
+        let file = self.files.first().filter(|f| f.contains("qcom_stats/"));
+        let Some(value) = text.strip_prefix("Count:").and_then(count::alone) else {
+            let rows = ["Last Entered At:", "Last Exited At:", "Accumulated Duration:"];
+            if rows.iter().any(|r| text.starts_with(r)) {
+                return true;
+            }
+            if !text.contains(' ') {
+                self.domain = text
+                    .trim_end_matches(':')
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or("")
+                    .to_ascii_lowercase();
+            }
+            return false;
+        };
+        let name = file.map(|f| f.rsplit('/').next().unwrap_or(f).to_ascii_lowercase());
+        let below =
+            || rest.ahead(1).first().is_some_and(|l| l.trim().starts_with("Last Entered At:"));
+        if name.is_none() && !below() {
+            return false;
         }
-        let file =
-            self.files.first().map(|f| f.rsplit('/').next().unwrap_or(f).to_ascii_lowercase());
-        if let Some(file) = file.filter(|f| known.contains(&f.as_str())) {
-            self.domain = file;
-        }
-        let (entries, rest) =
-            match (text.strip_prefix("Count:"), text.strip_prefix("Accumulated Duration:")) {
-                (Some(rest), _) => (true, rest),
-                (_, Some(rest)) => (false, rest),
-                _ => {
-                    return text.starts_with("Last Entered At:")
-                        || text.starts_with("Last Exited At:");
-                }
-            };
-        let Some(value) = count::alone(rest) else { return false };
-        let of = if entries { Counts::Entries } else { Counts::Domain };
-        let name =
-            if self.domain.is_empty() { "a power domain".into() } else { self.domain.clone() };
-        self.push(at, text, Fact::Count(Count { name, of, value }));
+        let name = name.unwrap_or_else(|| std::mem::take(&mut self.domain));
+        let name = if name.is_empty() { "a power domain".into() } else { name };
+        self.push(at, text, Fact::Count(Count { name, of: Counts::Entries, value }));
         true
     }
 
-    /// What a self-test and AMD's tool say of a sleep, and marks of sleeps.
-    fn platform(&mut self, text: &str, at: u64) -> bool {
-        let lower = text.to_lowercase();
+    /// What a self-test says of ports, and marks of sleeps.
+    fn platform(&mut self, text: &str, lower: &str, at: u64) -> bool {
         if lower.contains("not in d3cold") {
             self.ports = true;
             return true;
@@ -295,66 +345,57 @@ impl Reading {
             return true;
         }
         self.ports = false;
-        let slept = [
-            "rtcwake: wakeup from",
-            "The system will suspend now",
-            "PM: suspend entry",
-            "Performing sleep operation",
-        ];
-        if slept.iter().any(|w| text.contains(w)) {
-            if text.starts_with("rtcwake:") {
-                self.round_ends(at, text);
-            }
-            self.push(at, text, Fact::Slept(None));
-            return true;
+        let slept = ["rtcwake: wakeup from", "The system will suspend now", "PM: suspend entry"];
+        let begins = slept.iter().any(|w| text.starts_with(w));
+        if !begins && !text.contains(": Performing sleep operation 'suspend") {
+            return false;
         }
-        let passed = lower.contains("s0ix")
-            && (lower.contains("passed")
-                || lower.contains("congratulations")
-                || lower.contains("has pass"))
-            && !lower.contains("not pass");
-        if passed {
-            self.push(at, text, Fact::Verdict { deep: true });
-            return true;
+        if text.starts_with("rtcwake:") {
+            self.round_ends(at, text, lower);
         }
-        false
+        self.push(at, text, Fact::Slept(None));
+        true
     }
 
     /// Rounds of a run, and what ends them; how many more lines that took.
-    fn rounds(&mut self, text: &str, rest: Rest<'_>, at: u64) -> Option<usize> {
+    fn rounds(&mut self, text: &str, lower: &str, rest: Rest<'_>, at: u64) -> Option<usize> {
         // The program may break its lines anywhere.
-        let mut whole = text.to_owned();
+        let mut whole = None;
         let mut took = 0;
         if text.contains("FAILED [") || text.contains("Suspend failed") {
             let mut longer = text.to_owned();
             for (i, next) in rest.ahead(2).iter().enumerate() {
                 let glue = if next.starts_with('/') { "" } else { " " };
                 longer = format!("{longer}{glue}{}", next.trim());
-                let facts = count::read(&longer);
+                let facts = count::read(&longer, None);
                 if !facts.is_empty() {
                     facts.into_iter().for_each(|f| self.push(at, &longer, f));
-                    (whole, took) = (longer, i + 1);
+                    (whole, took) = (Some(longer), i + 1);
                     break;
                 }
             }
         }
-        if let Some(mut fact) = round::read(text) {
+        let fact = round::read(text, lower).filter(|_| !self.goes_on(text));
+        if let Some(mut fact) = fact {
             if let Fact::Round(Round { end, .. }) = &mut fact
                 && *end != End::Unknown
             {
-                *end = round::outcome(text).unwrap_or(*end);
+                *end = round::outcome(text, lower).map_or(*end, |o| o.0);
             }
             self.push(at, text, fact);
             return Some(took);
         }
-        self.round_ends(at, &whole).then_some(took)
+        let ended = match whole {
+            Some(whole) => self.round_ends(at, &whole, &whole.to_ascii_lowercase()),
+            None => self.round_ends(at, text, lower),
+        };
+        ended.then_some(took)
     }
 
     /// Whether a line ends the round that is open.
-    fn round_ends(&mut self, at: u64, text: &str) -> bool {
-        let Some(end) = round::outcome(text) else { return false };
-        let open = self.night.items.iter().rposition(|i| matches!(i.fact, Fact::Round(_)));
-        if let Some(Fact::Round(r)) = open.map(|i| &mut self.night.items[i].fact)
+    fn round_ends(&mut self, at: u64, text: &str, lower: &str) -> bool {
+        let Some((end, alone)) = round::outcome(text, lower) else { return false };
+        if let Some(Fact::Round(r)) = self.round.map(|i| &mut self.night.items[i].fact)
             && (r.end == End::Unknown || r.end == End::Back && end != End::Back)
         {
             r.end = end;
@@ -362,45 +403,39 @@ impl Reading {
             return true;
         }
         // Only a test's own words tell of a round that the text does not begin.
-        if end == End::Back || !text.starts_with("FAILED [") {
-            return false;
+        if alone {
+            let said = text.trim().into();
+            self.push(at, text, Fact::Round(Round { end, said, ..Round::default() }));
         }
-        self.push(
-            at,
-            text,
-            Fact::Round(Round { number: 0, of: None, end, said: text.trim().into() }),
-        );
-        true
+        alone
     }
 
-    /// A line of words: a caption, a claim, what a battery did.
-    fn said(&mut self, text: &str, at: u64) {
-        let open = self.night.items.iter_mut().rev().take(3).find_map(|i| match &mut i.fact {
-            Fact::Round(r) => Some(r),
-            _ => None,
-        });
-        if let Some(r) = open.filter(|r| r.end == End::Unknown && round::says_failed(text)) {
-            r.end = End::Failed;
+    /// A line of words: a caption, what a battery did, a part of a sentence.
+    fn said(&mut self, text: &str, lower: &str, at: u64) {
+        let near = |i: &usize| self.night.items.len() - i <= BELOW;
+        if let Some(i) = self.round.filter(near)
+            && let Fact::Round(r) = &mut self.night.items[i].fact
+            && r.end == End::Unknown
+            && prose::says_failed(lower)
+        {
+            (r.end, r.by) = (End::Failed, rounds::Teller::Person);
             r.said = text.trim().into();
         }
-        let facts = charge::read(text);
-        let told = !facts.is_empty();
-        if let Some(seconds) = charge::slept(text).and_then(|s| u64::try_from(s).ok())
-            && seconds > 1
-        {
-            self.push(at, text, Fact::Slept(Some(seconds)));
+        let sentence = prose::is_sentence(text) || self.goes_on(text);
+        if sentence {
+            self.substates.clear();
         }
-        facts.into_iter().for_each(|f| self.push(at, text, f));
-        if let Some(number) =
-            text.split_once("Setting wake for pin ").and_then(|t| count::number(t.1))
-            && text.contains("to enable")
-        {
-            let pin = u32::try_from(number.0).unwrap_or(u32::MAX);
-            self.push(at, text, Fact::Owner(Owner::Armed(pin)));
-            return;
-        }
-        if told {
-            return;
+        if !sentence {
+            let facts = charge::read(text, lower, Teller::Program);
+            if !facts.is_empty() {
+                facts.into_iter().for_each(|f| self.push(at, text, f));
+                if let Some(seconds) =
+                    prose::lasted(text, lower).and_then(|s| u64::try_from(s).ok())
+                {
+                    self.push(at, text, Fact::Lasted(seconds));
+                }
+                return;
+            }
         }
         // A log of the system is no caption.
         if crate::text::has_date(text.as_bytes()) {
@@ -414,94 +449,59 @@ impl Reading {
             return;
         }
         self.tables.apart();
-        if heading {
+        if heading || self.words.len() > PARAGRAPH {
             self.paragraph_ends();
         }
-        match &mut self.words {
-            Some((_, words)) if words.len() < 2_000 => {
-                words.push(' ');
-                words.push_str(trimmed);
-            }
-            Some(_) => self.paragraph_ends(),
-            none if heading => *none = Some((at, format!("# {trimmed}"))),
-            none => *none = Some((at, trimmed.to_owned())),
-        }
+        let glue = match (self.words.is_empty(), heading) {
+            (true, true) => "# ",
+            (true, false) => "",
+            (false, _) => " ",
+        };
+        self.words.push_str(glue);
+        self.starts.push((self.words.len(), at));
+        self.words.push_str(trimmed);
         // A heading that a mail program broke goes on below.
         if heading && text.len() < BROKEN {
             self.paragraph_ends();
         }
     }
 
+    /// Whether a line goes on with the sentence that the line before it began.
+    fn goes_on(&self, text: &str) -> bool {
+        !self.words.is_empty()
+            && !self.words.ends_with(['.', ':', '!', '?'])
+            && text.starts_with(|c: char| c.is_ascii_lowercase())
+    }
+
     /// The words since the last blank line are whole.
     fn paragraph_ends(&mut self) {
-        let Some((at, words)) = self.words.take() else { return };
-        for sentence in words.split_inclusive(". ").filter(|s| is_claim(s)).take(3) {
-            self.push(at, sentence.trim(), Fact::Owner(Owner::Claim));
+        if self.words.is_empty() {
+            return;
         }
-        self.push(at, &words, Fact::Words(words.clone()));
+        let words = std::mem::take(&mut self.words);
+        let starts = std::mem::take(&mut self.starts);
+        let line = |at: usize| starts.iter().rfind(|s| s.0 <= at).map_or(starts[0].1, |s| s.1);
+        let mut of_sleep = false;
+        for (at, sentence) in prose::sentences(&words) {
+            let lower = sentence.to_ascii_lowercase();
+            of_sleep |= prose::is_of_sleep(&lower);
+            let text = sentence.trim();
+            let said = charge::read(sentence, &lower, Teller::Person);
+            for fact in said.into_iter().chain(prose::read(sentence, &lower, of_sleep)) {
+                self.add(line(at), text, fact);
+            }
+            if let Some(s) = prose::lasted(sentence, &lower).filter(|s| *s > 1) {
+                self.add(line(at), text, Fact::Lasted(u64::try_from(s).unwrap_or(0)));
+            }
+        }
+        self.add(starts[0].1, &words, Fact::Words(words.clone()));
     }
-}
-
-/// So many per cent of a sentence are letters and blanks.
-const WORDY: usize = 80;
-
-/// Whether a sentence says what wakes a machine: it names an interrupt, a pin, an event, an
-/// ACPI device or node, or says by what.
-fn is_claim(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase();
-    let any = |words: &[&str]| words.iter().any(|w| lower.contains(w));
-    // A log, a table or a source file is no sentence.
-    let letters = sentence.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
-    let is_words = letters * 100 >= sentence.chars().count() * WORDY
-        && sentence.matches(": ").count() < 2
-        && !sentence.contains(['|', '[', '=', '+'])
-        && !sentence.contains("PM: ");
-    if !is_words {
-        return false;
-    }
-    let wakes = any(&["wake", "woke", "waking", "resumes the", "abort"]);
-    if !wakes || sentence.trim_end().ends_with('?') {
-        return false;
-    }
-    let number = |word: &str| {
-        lower.match_indices(word).any(|(at, _)| {
-            let rest = lower[at + word.len()..].trim_start_matches([' ', '#', 's']);
-            let rest = rest.strip_prefix("pin").map_or(rest, |r| r.trim_start_matches([' ', '#']));
-            rest.starts_with(|c: char| c.is_ascii_digit())
-        })
-    };
-    let upper = |w: &str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let device = sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| {
-        // `ELAN0688`, `INT34C5`, or a node of the tables: `XHC0`, `GPP6`, `RP09`.
-        let id = matches!(w.len(), 7 | 8)
-            && w[..3].bytes().all(|b| b.is_ascii_uppercase())
-            && upper(w)
-            && w[w.len() - 4..].bytes().all(|b| b.is_ascii_hexdigit());
-        let node = matches!(w.len(), 3 | 4)
-            && upper(w)
-            && w[..2].bytes().all(|b| b.is_ascii_uppercase())
-            && w.ends_with(|c: char| c.is_ascii_digit())
-            && !["CPU", "PCI", "MMC", "USB"].iter().any(|x| w.starts_with(x));
-        id || node
-    });
-    let by = any(&[
-        "woken by",
-        "woken up by",
-        "woke by",
-        "wakes the ",
-        "wakes my ",
-        "wakes up the ",
-        "wakeup source is",
-        "wake source is",
-        "is waking",
-        "keeps waking",
-    ]);
-    by || device || number("irq") || number("interrupt") || number("gpio") || number("gpe")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_doctor::night::machine::Owner;
 
     #[test]
     fn a_terminal_with_readings_and_a_sleep_between_them_is_in_order() {
@@ -518,20 +518,6 @@ mod tests {
         assert_eq!((c10[0].1, c10[1].1), (0, 51_000_000));
         assert!(night.slept(c10[0].0, c10[1].0));
         assert!(night.items.iter().any(|i| i.fact == Fact::Owner(Owner::WakeupIrq(9))));
-    }
-
-    #[test]
-    fn claims_of_a_writer_are_told_from_words() {
-        assert!(is_claim("It is woken by IRQ 23 of the touchpad."));
-        assert!(is_claim("The sensor ABCD0123 wakes it."));
-        assert!(!is_claim("It wakes up fine."));
-        assert!(!is_claim("IRQ 23 is the touchpad."));
-        assert!(is_claim("It keeps waking up unless XHC1 is disabled."));
-        assert!(!is_claim("What wakes the machine, IRQ 4?"));
-        assert!(!is_claim(
-            "CPU1 is up PM: noirq resume complete after 9 msecs PM: Finishing wakeup."
-        ));
-        assert!(!is_claim("P: /devices/LNXSYSTM:00/ACPI0003:00/wakeup/wakeup30"));
     }
 
     #[test]

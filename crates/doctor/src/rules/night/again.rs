@@ -1,5 +1,6 @@
 //! Short sleeps again and again: a loop, by the clock on the wall.
 
+use super::rounds;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::night::{Fact, Item};
@@ -95,6 +96,10 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             best = run;
         }
     }
+    // Its own clock wakes a machine that a program sends to sleep in a loop.
+    if best.len() >= TURNS && rounds::are_ordered(case) {
+        return;
+    }
     if best.len() < TURNS {
         soon(&all, case, out);
         return;
@@ -180,7 +185,7 @@ mod tests {
             .zip(facts)
             .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
             .collect();
-        Case { night: Night { items }, ..Case::default() }
+        Case { night: Night { items, ..Night::default() }, ..Case::default() }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Conditions of the platform's sleep, constraints of the firmware, power resources: what was
 //! not met, and when that is no blocker.
 
+use super::required::is_deep;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -46,8 +47,9 @@ fn tables(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let list = short(&names);
-    let deep = out.iter().any(|f| f.id == "mode-hardware")
-        || case.night.items.iter().any(|i| i.fact == Fact::Verdict { deep: true });
+    let passed = case.night.items.iter().find(|i| i.fact == Fact::Passed);
+    let deep =
+        is_deep(out) || case.night.items.iter().any(|i| i.fact == Fact::Verdict { deep: true });
     let failed = out.iter().any(|f| matches!(f.id, "mode-name-only" | "mode-partial"));
     let (rule, confidence) = match (deep, failed, table) {
         (false, true, Conditions::SlpS0 | Conditions::Requirement) => {
@@ -63,11 +65,16 @@ fn tables(case: &Case, out: &mut Vec<Finding>) {
         (_, Level::Risk) => format!(
             "What the deepest state requires and did not get: {list}. One of these parts kept the machine awake."
         ),
+        _ if passed.is_some() => format!(
+            "Not met were {count} ({list}), when it was read. They blocked nothing if the S0ix test passed, as the writer says: a part that works while the machine sleeps may stay on."
+        ),
         _ => format!(
             "Not met were {count} ({list}), when it was read. That alone proves no blocker: the text does not show that a sleep failed, and a machine that is awake meets few of them."
         ),
     };
+    let passed = passed.filter(|_| !deep && rule.2 == Level::Note);
     let f = Finding::new(rule, confidence).says(words).shown_by(shown());
+    let f = f.shown_by(passed.map(Evidence::from));
     let advice = "Read it right after a sleep, with /sys/module/intel_pmc_core/parameters/warn_on_s0ix_failures at Y, and compare slp_s0_residency_usec before and after.";
     out.push(if deep { f } else { f.look(advice) });
 }
@@ -110,8 +117,8 @@ fn ports(case: &Case, out: &mut Vec<Finding>) {
 fn constraints(case: &Case, out: &mut Vec<Finding>) {
     let with =
         |word: &str| -> Vec<&Message> { case.messages.iter().filter(|m| m.has(word)).collect() };
-    let unmet = with("LPI: Constraint not met");
-    let exempt = with("LPI: Device not power manageable");
+    let unmet = with(": LPI: Constraint not met");
+    let exempt = with(": LPI: Device not power manageable");
     let name = |m: &Message| {
         let before = m.text.split(": LPI:").next().unwrap_or("");
         before.rsplit(' ').next().unwrap_or(before).to_owned()
@@ -147,7 +154,7 @@ fn constraints(case: &Case, out: &mut Vec<Finding>) {
         said.iter().take(4).cloned().collect::<Vec<_>>().join("; ")
     };
     let failed = out.iter().any(|f| matches!(f.id, "mode-name-only" | "mode-partial"));
-    let slept = out.iter().any(|f| f.id == "mode-hardware");
+    let slept = is_deep(out);
     let level = if slept { Level::Note } else { Level::Risk };
     let tail = match (slept, failed) {
         (true, _) => " The hardware slept all the same: they blocked nothing.",
@@ -168,16 +175,9 @@ fn constraints(case: &Case, out: &mut Vec<Finding>) {
 /// `Power resource [P0SA] still in use`, `\_SB.P0SA: Power resource still in use`
 /// (drivers/acpi/power.c:acpi_power_off_unlocked).
 fn resources(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<(usize, &Message)> = case
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(_, m)| m.has("Power resource") && m.has("still in use"))
-        .collect();
-    let Some((at, first)) = said.first() else { return };
-    let name = match first.after("Power resource [") {
+    let name = |m: &Message| match m.after("Power resource [") {
         Some(rest) => rest.split(']').next().unwrap_or("").to_owned(),
-        None => first
+        None => m
             .text
             .split(": Power resource")
             .next()
@@ -186,14 +186,35 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
             .to_owned(),
     };
     // Who went down just before.
-    let down = case.messages[at.saturating_sub(2)..*at].iter().rev().find(|m| m.has("-> D3"));
+    let down = |at: usize| {
+        let end = (at + 2).min(case.messages.len());
+        let near = &case.messages[at.saturating_sub(2)..end];
+        near.iter().rev().find(|m| m.has("-> D3") || m.has("state changed to D3"))
+    };
+    // The kernel says so of every resource that two devices share, at boot too. One that is
+    // still on when all of a sleep's devices are down is another matter.
+    let stays = |(at, m): &(usize, &Message)| {
+        let sleep = case.attempts.iter().find(|a| (a.first..a.end).contains(at));
+        let end = sleep.map_or(case.messages.len(), |a| a.end);
+        let off = |o: &Message| o.has("turned off") && name(o) == name(m);
+        m.has("Power resource")
+            && m.has("still in use")
+            && (sleep.is_some() || down(*at).is_some())
+            && !case.messages[at + 1..end].iter().any(off)
+    };
+    let Some((at, first)) = case.messages.iter().enumerate().find(stays) else { return };
+    let (name, down) = (name(first), down(at));
+    let deep = is_deep(out);
     let who = down
         .map(|m| m.text.split_once(": ").map_or(m.text.as_str(), |t| t.1))
         .and_then(|t| t.split(": ").next());
     let after = who.map_or(String::new(), |w| format!(" when {w} went to D3cold"));
-    let shown = down.into_iter().chain([*first]);
-    let f = Finding::new(("block-resource", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!("Power resource {name} stays on{after}: another node of the firmware uses it too, and did not let go of it. The kernel does not print which; a node without a device, which no driver puts to sleep, is one reading."))
+    let shown = down.into_iter().chain([first]);
+    let level = if deep { Level::Note } else { Level::Risk };
+    let all_the_same =
+        if deep { " The hardware slept all the same: it blocked nothing." } else { "" };
+    let f = Finding::new(("block-resource", Area::Mode, level), Confidence::Likely)
+        .says(format!("Power resource {name} stays on{after}: another node of the firmware uses it too, and did not let go of it. The kernel does not print which; a node without a device, which no driver puts to sleep, is one reading.{all_the_same}"))
         .look(format!("Find {name} in the _PR0 and _PR3 of the ACPI tables: every node that lists it must go to D3cold. /sys/bus/acpi/devices/*/real_power_state shows who did not."))
         .shown_by(lines(shown));
     out.push(f);
@@ -266,7 +287,7 @@ mod tests {
                 trust: Trust::Shown,
             })
             .collect();
-        Case { night: Night { items }, messages, ..Case::default() }
+        Case { night: Night { items, ..Night::default() }, messages, ..Case::default() }
     }
 
     fn first(case: &Case, mut out: Vec<Finding>) -> Finding {
@@ -309,10 +330,17 @@ mod tests {
             "ACPI: PM: Power resource [PXY1] still in use",
             "ACPI: \\_SB_.PCI0.PXY1: Power resource still in use",
         ] {
-            assert!(
-                first(&case(vec![], &[line]), Vec::new()).sentence.contains("PXY1 stays on"),
-                "{line}"
-            );
+            let down = "ACPI: \\_SB_.PCI0.ABC1: ACPI: PM: Power state change: D0 -> D3cold";
+            let f = first(&case(vec![], &[down, line]), Vec::new());
+            assert!(f.sentence.contains("PXY1 stays on when \\_SB_.PCI0.ABC1"), "{}", f.sentence);
+            let judged = |said: &[&str]| {
+                let mut out = Vec::new();
+                judge(&case(vec![], said), &mut out);
+                out.len()
+            };
+            assert_eq!(judged(&[line]), 0, "at boot it is no fault");
+            let off = "ACPI: PM: Power resource [PXY1] turned off";
+            assert_eq!(judged(&[down, line, off]), 0, "it went off after all");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What a sleep cost: watts, per cent an hour, and how long the battery would last.
 
 use super::again;
-use super::required::{HOT, written};
+use super::required::HOT;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::night::charge::{Charge, Drain, Gauge, Side};
+use crate::message::Message;
+use crate::night::charge::{Charge, Drain, Gauge, Side, Teller};
 use crate::night::{Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -19,6 +20,7 @@ struct Cost<'a> {
     to: i64,
     step: i64,
     seconds: Option<i64>,
+    sure: Confidence,
     shown: [&'a Item; 2],
 }
 
@@ -55,17 +57,18 @@ fn thousandth(n: i64) -> String {
     format!("{}.{:03}", n / 1_000, n % 1_000)
 }
 
-/// How long the sleep was, in s: said between or near the readings, else by the log.
+/// What facts say that a sleep took, in s.
+fn said(items: &[Item]) -> Option<i64> {
+    items.iter().rev().find_map(|i| match i.fact {
+        Fact::Slept(Some(s)) | Fact::Lasted(s) if s >= 60 => i64::try_from(s).ok(),
+        _ => None,
+    })
+}
+
+/// How long the sleep was, in s: said near the readings, else by the log.
 fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
-    let said = |items: &[Item]| {
-        items.iter().rev().find_map(|i| match i.fact {
-            Fact::Slept(Some(s)) if s >= 60 => i64::try_from(s).ok(),
-            _ => None,
-        })
-    };
     let items = &case.night.items;
-    said(case.night.between(first, last))
-        .or_else(|| said(&items[first.saturating_sub(NEAR)..first]))
+    said(&items[first.saturating_sub(NEAR)..first])
         .or_else(|| {
             said(items.get(last + 1..(last + 1 + NEAR).min(items.len())).unwrap_or_default())
         })
@@ -77,24 +80,31 @@ const NEAR: usize = 4;
 
 fn pair(case: &Case) -> Option<Cost<'_>> {
     let all = charges(case);
-    let stored = |g: Gauge| matches!(g, Gauge::Energy | Gauge::Charge | Gauge::Percent);
+    let known = is_known(case);
+    let lasted = case.night.items.iter().any(|i| matches!(i.fact, Fact::Lasted(_)));
     for gauge in [Gauge::Energy, Gauge::Charge, Gauge::Percent] {
-        let of: Vec<_> = all.iter().filter(|c| c.2.of == gauge && stored(gauge)).collect();
+        let of: Vec<_> = all.iter().filter(|c| c.2.of == gauge).collect();
         for (i, (at, item, c)) in of.iter().enumerate() {
             let next = of[i + 1..].iter().find(|n| {
                 n.2.battery == c.battery || n.2.battery.is_empty() || c.battery.is_empty()
             });
             let Some((end, later, d)) = next else { continue };
-            let sides = (c.side, d.side);
-            let slept = case.night.slept(*at, *end)
-                || case.attempts.iter().any(|a| {
-                    let line = case.messages[a.first].line;
-                    item.line < line && line < later.line
-                });
+            let slept = case.night.between(*at, *end).iter().any(|i| {
+                matches!(
+                    i.fact,
+                    Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { begins: true, .. }
+                )
+            }) || case.attempts.iter().any(|a| {
+                let line = case.messages[a.first].line;
+                item.line < line && line < later.line
+            });
             let clocked = c.at.is_some() && d.at.is_some() && c.at != d.at;
-            let ordered = sides == (Some(Side::Before), Some(Side::After))
-                || (slept || clocked && speaks_of_sleep(case)) && c.side != Some(Side::After);
-            if !ordered {
+            // Programs say before and after of many things, and people of more.
+            let sides = (c.side, d.side) == (Some(Side::Before), Some(Side::After))
+                && (known || c.of_sleep || d.of_sleep || lasted && c.by != Teller::Person);
+            let ordered =
+                sides || (slept || clocked && (known || c.of_sleep)) && c.side != Some(Side::After);
+            if !ordered || c.by != d.by || !are_alike(&item.text, &later.text) {
                 continue;
             }
             let by_clock = match (c.at, d.at) {
@@ -103,13 +113,20 @@ fn pair(case: &Case) -> Option<Cost<'_>> {
                 (Some(a), Some(b)) if a < DAY && b < DAY => Some((b - a).rem_euclid(DAY)),
                 _ => None,
             };
-            let seconds = by_clock.filter(|s| *s > 0).or_else(|| length(case, *at, *end));
+            let seconds = said(case.night.between(*at, *end))
+                .or(by_clock.filter(|s| *s > 0))
+                .or_else(|| length(case, *at, *end));
             return Some(Cost {
                 of: gauge,
                 from: c.value,
                 to: d.value,
                 step: c.step.max(d.step),
                 seconds,
+                sure: match c.by {
+                    Teller::File => Confidence::Certain,
+                    Teller::Program => Confidence::Likely,
+                    Teller::Person => Confidence::Guess,
+                },
                 shown: [item, later],
             });
         }
@@ -117,14 +134,21 @@ fn pair(case: &Case) -> Option<Cost<'_>> {
     None
 }
 
-/// Whether the text is about a sleep at all.
-fn speaks_of_sleep(case: &Case) -> bool {
-    let word = |i: &Item| match &i.fact {
-        Fact::Words(w) => ["sleep", "suspend", "night"].iter().any(|x| w.contains(x)),
-        Fact::Slept(_) | Fact::Clock { .. } => true,
-        _ => false,
+/// Whether two labels can be of one battery: `laptop A` and `laptop B` are two.
+fn are_alike(a: &str, b: &str) -> bool {
+    let label = |t: &str| {
+        let head = t.split_once(':').map_or("", |h| h.0).to_lowercase();
+        head.rsplit(' ')
+            .find(|w| w.len() == 1 && w.starts_with(char::is_alphabetic))
+            .map(ToString::to_string)
     };
-    !case.attempts.is_empty() || case.night.items.iter().any(word)
+    label(a) == label(b)
+}
+
+/// Whether the text shows that the machine slept.
+fn is_known(case: &Case) -> bool {
+    let slept = |i: &Item| matches!(i.fact, Fact::Slept(_) | Fact::Clock { .. } | Fact::Report(_));
+    !case.attempts.is_empty() || !case.parts.is_empty() || case.night.items.iter().any(slept)
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -159,8 +183,9 @@ fn full(case: &Case, of: Gauge) -> Option<i64> {
 
 fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
     let used = c.from - c.to;
-    let shown = c.shown.map(written);
-    let new = |level| Finding::new(("night-cost", Area::Mode, level), Confidence::Certain);
+    let mut shown = c.shown.map(Evidence::from).to_vec();
+    shown.dedup_by_key(|e| e.line);
+    let new = |level| Finding::new(("night-cost", Area::Mode, level), c.sure);
     if used < 0 {
         return Some(new(Level::Note).says(format!("The battery had more after the sleep than before ({} to {}): it was charged, or the gauge was set anew. Of what the sleep cost this says nothing.", figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
     }
@@ -233,21 +258,23 @@ fn claimed(case: &Case) -> Option<Finding> {
             _ => None,
         })
         .collect();
-    let (item, d) = *all.first()?;
+    let known = is_known(case);
+    let (item, d) = *all.iter().find(|d| known || d.1.of_sleep)?;
     let log = again::asleep(case);
-    let said = d.seconds.filter(|s| *s > 0);
+    let words = d.seconds.filter(|s| *s > 0);
     let about = if d.about { "about " } else { "" };
     let what = match (d.percent, d.energy) {
         (Some(p), _) => format!("{about}{} %", trimmed(p)),
         (None, Some(e)) => format!("{about}{}", figure(Gauge::Energy, e)),
         _ => return None,
     };
-    let mut evidence = vec![Evidence::from(item)];
-    evidence[0].doubtful = true;
-    let new =
-        |level, c| Finding::new(("night-cost", Area::Mode, level), c).shown_by(evidence.clone());
+    let sure = if d.by_program { Confidence::Likely } else { Confidence::Guess };
+    let writer = if d.by_program { "" } else { ", as the writer says," };
+    let new = |level| {
+        Finding::new(("night-cost", Area::Mode, level), sure).shown_by([Evidence::from(item)])
+    };
     // The log must cover what it is to prove.
-    if let (Some(said), Some((logged, n))) = (said, log)
+    if let (Some(said), Some((logged, n))) = (words, log)
         && logged < said / 2
     {
         let rate = d.percent.map_or(String::new(), |p| {
@@ -256,30 +283,28 @@ fn claimed(case: &Case) -> Option<Finding> {
                 tenths(p.saturating_mul(3_600) / said)
             )
         });
-        return Some(new(Level::Note, Confidence::Certain).says(format!("The log does not cover the drain: {what} in {} is claimed, and the {} of the text took {}.{rate} What cost it, this text cannot tell.", span(said), say::plural(n, "sleep"), span(logged))).look("Post the log of the whole time, from the sleep to the wake-up after it: journalctl -k --since."));
+        return Some(new(Level::Note).says(format!("The log does not cover the drain: {what} in {} is claimed, and the {} of the text took {}.{rate} What cost it, this text cannot tell.", span(said), say::plural(n, "sleep"), span(logged))).look("Post the log of the whole time, from the sleep to the wake-up after it: journalctl -k --since."));
     }
     // A sleep that the text gives the length of, where the words do not.
-    let told = case.night.items.iter().rev().find_map(|i| match i.fact {
-        Fact::Slept(Some(s)) if s >= 60 => i64::try_from(s).ok(),
-        _ => None,
-    });
-    let (seconds, by) = match (log, said) {
-        (Some((s, n)), None) if s >= 60 => (
+    let told = said(&case.night.items);
+    let (seconds, by) = match (log, words) {
+        (Some((s, n)), _) if s >= 60 => (
             s,
             format!(
                 "by the log {}",
                 if n == 1 { "one sleep".to_string() } else { format!("{n} sleeps") }
             ),
         ),
+        (_, Some(s)) if d.by_program => (s, "by its rate".into()),
         (_, Some(s)) => (s, "by the words of the writer".into()),
         (None, None) if told.is_some() => (told.unwrap_or(1), "by the times in the text".into()),
         _ => {
-            return Some(new(Level::Note, Confidence::Likely).says(format!("The writer says that a sleep took {what} of the battery; how long it was, the text does not say.")));
+            return Some(new(Level::Note).says(format!("The writer says that a sleep took {what} of the battery; how long it was, the text does not say.")));
         }
     };
     let Some(p) = d.percent else {
         let watts = d.energy?.saturating_mul(3_600) / seconds;
-        return Some(new(Level::Note, Confidence::Likely).says(format!(
+        return Some(new(Level::Note).says(format!(
             "The sleep took {what} in {}: {} W.",
             span(seconds),
             hundredths(watts / 1_000)
@@ -291,8 +316,8 @@ fn claimed(case: &Case) -> Option<Finding> {
     let short = if seconds < SHORT { TOO_SHORT } else { "" };
     let kind = if hot { "Asleep but hot: the" } else { "The" };
     let level = if hot { Level::Risk } else { Level::Note };
-    let f = new(level, Confidence::Likely).says(format!(
-        "{kind} sleep took {what} of the battery, as the writer says, in {} ({by}): {} % an hour; a full battery would last {}. What cost it is not in the text.{short}",
+    let f = new(level).says(format!(
+        "{kind} sleep took {what} of the battery{writer} in {} ({by}): {} % an hour; a full battery would last {}. What cost it is not in the text.{short}",
         span(seconds),
         tenths(an_hour),
         span(lasts)
@@ -309,14 +334,17 @@ fn trimmed(thousandths: i64) -> String {
 /// src/sleep/sleep.c: a rate is a whole number of per cent an hour, from 1 to 199).
 fn refused(case: &Case, out: &mut Vec<Finding>) {
     let words = "Failed to update battery discharge rate";
-    let Some(m) = case.messages.iter().find(|m| m.has(words)) else { return };
+    // `BAT0: Failed …`, perhaps behind the program's name.
+    let battery = |m: &'_ Message| -> Option<String> {
+        let head = m.text.split_once(words)?.0.strip_suffix(": ")?;
+        let name = head.rsplit(' ').next()?;
+        let is = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric());
+        (is && (name.len() == head.len() || head.contains("systemd-sleep"))).then(|| name.into())
+    };
+    let Some((m, battery)) = case.messages.iter().find_map(|m| Some((m, battery(m)?))) else {
+        return;
+    };
     let range = m.has("out of range");
-    let battery = m
-        .text
-        .split(": Failed")
-        .next()
-        .and_then(|t| t.rsplit([' ', ':']).next())
-        .unwrap_or("the battery");
     let why = if range {
         "it keeps whole per cents an hour from 1 to 199, and this one was below or above. So little of a charge between two looks rounds to 0: that is a rate which it cannot keep, no fault of the battery, and it says nothing of a drain"
     } else {
@@ -342,12 +370,21 @@ mod tests {
             .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
             .collect();
         let mut out = Vec::new();
-        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        judge(&Case { night: Night { items, ..Night::default() }, ..Case::default() }, &mut out);
         out.pop()
     }
 
     fn charge(of: Gauge, value: i64, step: i64, side: Option<Side>) -> Fact {
-        Fact::Charge(Charge { battery: String::new(), of, value, at: None, step, side })
+        Fact::Charge(Charge {
+            battery: String::new(),
+            of,
+            value,
+            at: None,
+            step,
+            side,
+            by: Teller::File,
+            of_sleep: false,
+        })
     }
 
     #[test]
@@ -388,13 +425,18 @@ mod tests {
 
     #[test]
     fn words_alone_give_a_rate_and_no_reason() {
-        let d = Drain { percent: Some(30_000), seconds: Some(21_600), ..Drain::default() };
+        let d = Drain {
+            percent: Some(30_000),
+            seconds: Some(21_600),
+            of_sleep: true,
+            ..Drain::default()
+        };
         let f = judged(vec![Fact::Drain(d)]).expect("one");
         assert!(
             f.sentence.contains("5.0 % an hour") && f.sentence.contains("not in the text"),
             "{}",
             f.sentence
         );
-        assert!(f.evidence[0].doubtful);
+        assert_eq!(f.confidence, Confidence::Guess);
     }
 }

@@ -1,13 +1,18 @@
 //! Two readings of a counter: what grew between them, and what did not, with a sleep between
 //! them or without.
 
+use super::again;
 use super::latency::is_named;
-use super::required::{NOTHING, WHOLE, told_depth};
+use super::required::{Depth, LEAST, depth_of, told_depth};
 use crate::case::Case;
+use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::night::{Count, Counts, Fact, Item};
+use crate::rules::platform;
+use crate::value::Value;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
+use std::collections::HashMap;
 
 /// Two readings of one counter, one after the other.
 struct Pair<'a> {
@@ -16,41 +21,98 @@ struct Pair<'a> {
     /// By how much it grew.
     by: u64,
     slept: bool,
-    /// Seconds that the text says between them.
-    seconds: Option<u64>,
+    /// How long the sleep between them was, if the text says.
+    length: Option<Length>,
     lines: [&'a Item; 2],
 }
 
+impl Pair<'_> {
+    fn depth(&self) -> Depth {
+        depth_of(self.by, self.length.map(|l| l.seconds))
+    }
+
+    /// ` of 1 h 0 min`.
+    fn of_length(&self) -> String {
+        self.length.map_or(String::new(), |l| format!(" of {}", time(l.seconds * 1_000_000)))
+    }
+}
+
+/// How long a sleep was.
+#[derive(Clone, Copy)]
+struct Length {
+    seconds: u64,
+    /// So long it was to sleep: something may have woken it earlier.
+    ordered: bool,
+}
+
+/// The length of what was slept among facts: by the clock on the wall, else as it was ordered.
+fn length(between: &[Item]) -> Option<Length> {
+    let mut begun = None;
+    let mut wall = 0;
+    for i in between {
+        if let Fact::Clock { begins, ms, .. } = i.fact {
+            wall += begun.filter(|_| !begins).map_or(0, |from: i64| (ms - from).max(0));
+            begun = begins.then_some(ms);
+        }
+    }
+    let seconds = u64::try_from(wall / 1_000).unwrap_or(0);
+    if seconds > 0 {
+        return Some(Length { seconds, ordered: false });
+    }
+    let told = |i: &Item| match i.fact {
+        Fact::Slept(s) => s,
+        Fact::Idled(s) => Some(s),
+        _ => None,
+    };
+    let seconds = between.iter().filter_map(told).fold(0, u64::saturating_add);
+    let reported = between.iter().any(|i| matches!(i.fact, Fact::Report(_)));
+    (seconds > 0).then_some(Length { seconds: seconds.min(YEAR), ordered: !reported })
+}
+
+/// No sleep is longer, in s.
+const YEAR: u64 = 366 * 86_400;
+
+/// Sleeps that succeeded between the first and the last reading of `suspend_stats`.
+fn succeeded(case: &Case) -> Option<(u64, [Evidence; 2])> {
+    let number = |v: &Value| v.value.parse::<u64>().ok();
+    let mut of = case.values.iter().filter(|v| v.name() == "success" && number(v).is_some());
+    let first = of.next()?;
+    let last = of.rfind(|v| v.path == first.path)?;
+    let by = number(last)?.checked_sub(number(first)?).filter(|n| *n > 0)?;
+    Some((by, [value(first), value(last)]))
+}
+
 fn pairs(case: &Case) -> Vec<Pair<'_>> {
-    let all: Vec<(usize, &Item, &Count)> = case.night.counts().collect();
+    let mut last: HashMap<(&str, Counts), (usize, &Item, &Count)> = HashMap::new();
     let mut out = Vec::new();
-    for (i, (at, item, c)) in all.iter().enumerate() {
-        let Some((end, next, later)) =
-            all[i + 1..].iter().find(|n| n.2.name == c.name && n.2.of == c.of)
-        else {
+    let slept_once = succeeded(case).is_some();
+    for (end, next, later) in case.night.counts() {
+        let Some((at, item, c)) = last.insert((&later.name, later.of), (end, next, later)) else {
             continue;
         };
         // A counter that fell was started anew.
         let Some(by) = later.value.checked_sub(c.value) else { continue };
-        let between = case.night.between(*at, *end);
-        let seconds = between.iter().find_map(|i| match i.fact {
-            Fact::Slept(s) => s,
-            Fact::Idled(s) => Some(s),
-            _ => None,
-        });
-        let logged = case.attempts.iter().any(|a| {
+        let between = case.night.between(at, end);
+        let logged = case.attempts.iter().filter(|a| {
             let line = case.messages[a.first].line;
             item.line < line && line < next.line
         });
+        // It counts s2idle alone.
+        let modes: Vec<&str> = logged.map(|a| a.mode.as_str()).collect();
+        let other = !modes.is_empty() && modes.iter().all(|m| matches!(*m, "deep" | "hibernation"));
+        let slept = slept_once
+            || !modes.is_empty()
+            || between.iter().any(|i| matches!(i.fact, Fact::Slept(_)));
         out.push(Pair {
-            name: &c.name,
-            of: c.of,
+            name: &later.name,
+            of: later.of,
             by,
-            slept: logged || between.iter().any(|i| matches!(i.fact, Fact::Slept(_))),
-            seconds,
+            slept: slept && !other,
+            length: length(between),
             lines: [item, next],
         });
     }
+    out.sort_by_key(|p| (p.lines[0].line, p.lines[1].line));
     out
 }
 
@@ -65,77 +127,183 @@ fn depth(name: &str) -> u32 {
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let pairs = pairs(case);
-    slept(case, &pairs, out);
+    if !told_depth(out) && !substates(case, &pairs, out) {
+        slept(case, &pairs, out);
+    }
     awake(&pairs, out);
     never(case, out);
     last(case, out);
     domains(&pairs, case, out);
 }
 
+/// The rule that says so.
+pub(super) fn rule(depth: Depth) -> (&'static str, Area, Level) {
+    match depth {
+        Depth::Nothing => ("mode-name-only", Area::Mode, Level::Risk),
+        Depth::Part => ("mode-partial", Area::Mode, Level::Risk),
+        Depth::Whole => ("mode-hardware", Area::Mode, Level::Note),
+    }
+}
+
+/// Substates of S0ix, of which tables name the deepest last: it was entered, or one above it.
+fn substates(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) -> bool {
+    let all: Vec<(&Item, &Count)> =
+        case.night.counts().filter(|c| c.2.of == Counts::Substate).map(|c| (c.1, c.2)).collect();
+    let Some(&(item, last)) = all.last() else { return false };
+    let twice = pairs.iter().any(|p| p.of == Counts::Substate);
+    // Two tables: what grew between them. One: what was counted since the start.
+    let grew = |name: &str| {
+        let by =
+            pairs.iter().filter(|p| p.of == Counts::Substate && p.name == name).map(|p| p.by).sum();
+        if twice { by } else { all.iter().find(|c| c.1.name == name).map_or(0, |c| c.1.value) }
+    };
+    if grew(&last.name) >= LEAST {
+        // How much of the sleep it was the pair tells.
+        if twice && pairs.iter().any(|p| p.slept && p.name == last.name) {
+            return false;
+        }
+        let f = Finding::new(rule(Depth::Whole), Confidence::Certain)
+            .says(format!(
+                "The hardware slept in its deepest state {}, for {}.",
+                last.name,
+                time(grew(&last.name))
+            ))
+            .shown_by([Evidence::from(item)]);
+        out.push(f);
+        return true;
+    }
+    let above = all.iter().rev().find(|c| c.1.name != last.name && grew(&c.1.name) >= LEAST);
+    let Some((shown, c)) = above else { return false };
+    let f = Finding::new(rule(Depth::Part), Confidence::Certain)
+        .says(format!(
+            "The hardware slept only in the shallower state {} ({}), never in its deepest, {}.",
+            c.name,
+            time(grew(&c.name)),
+            last.name
+        ))
+        .look("substate_status_registers of pmc_core, read after the sleep, lists what the deeper state requires and did not get.")
+        .shown_by([Evidence::from(*shown), Evidence::from(item)]);
+    out.push(platform::because(case, f));
+    true
+}
+
 /// What a sleep counted.
 fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
-    let asleep = || pairs.iter().filter(|p| p.slept);
-    let system: Vec<&Pair<'_>> =
-        asleep().filter(|p| matches!(p.of, Counts::System | Counts::Substate)).collect();
-    let package: Vec<&Pair<'_>> =
-        asleep().filter(|p| p.of == Counts::Package && depth(p.name) > 0).collect();
-    let deepest = package.iter().filter(|p| p.by > 0).max_by_key(|p| depth(p.name));
-    let evidence = |list: &[&Pair<'_>]| -> Vec<Evidence> {
-        list.iter().take(3).flat_map(|p| p.lines.map(Evidence::from)).collect()
-    };
-    if told_depth(out) {
-        return;
-    }
-    let unknown = if is_named(case) { "" } else { " The text does not name what kept it." };
-    if let Some(most) = system.iter().max_by_key(|p| p.by) {
-        let length = most.seconds.map(|s| s.saturating_mul(1_000_000));
-        let thousandths = length.filter(|&l| l > 0).map(|l| most.by.saturating_mul(1_000) / l);
-        let of = length.map_or(String::new(), |l| format!(" of {}", time(l)));
-        let rule = match (most.by, thousandths) {
-            (0, _) => ("mode-name-only", Area::Mode, Level::Risk),
-            (_, Some(t)) if t < NOTHING => ("mode-name-only", Area::Mode, Level::Risk),
-            (_, Some(t)) if t < WHOLE => ("mode-partial", Area::Mode, Level::Risk),
-            _ => ("mode-hardware", Area::Mode, Level::Note),
+    let evidence = |p: &Pair<'_>| p.lines.map(Evidence::from);
+    let is_system = |p: &&Pair<'_>| matches!(p.of, Counts::System | Counts::Substate);
+    // The processor's own counter grows in its deepest state alone.
+    let processor =
+        pairs.iter().find(|p| p.of == Counts::Package && depth(p.name) == 0 && p.by >= LEAST);
+    let asleep = |p: &&Pair<'_>| p.slept || is_system(p) && processor.is_some();
+    let package: Vec<&Pair<'_>> = pairs
+        .iter()
+        .filter(|p| p.slept && p.of == Counts::Package && depth(p.name) > 0 && p.by > 0)
+        .collect();
+    let deepest =
+        package.iter().filter(|p| p.depth() != Depth::Nothing).max_by_key(|p| depth(p.name));
+    let most = pairs.iter().filter(is_system).filter(asleep).max_by_key(|p| (p.depth(), p.by));
+    if let Some(p) = most {
+        let deep = p.depth();
+        let unknown = if is_named(case) { "" } else { " The text does not name what kept it." };
+        let side = match (deepest, processor) {
+            (Some(d), _) if depth(d.name) >= 10 => format!(
+                ", while the package was in C10 for {}: what keeps the platform awake is outside the processor",
+                time(d.by)
+            ),
+            (Some(d), _) => format!(
+                ", and the package went no deeper than C{}: what keeps it is on the processor's side",
+                depth(d.name)
+            ),
+            (None, Some(d)) => format!(
+                ", while the processor counted {} in its deepest package state: what keeps the platform awake is outside it",
+                time(d.by)
+            ),
+            (None, None) => String::new(),
         };
-        let words = match most.by {
-            0 => {
-                let side = match deepest {
-                    Some(d) if depth(d.name) >= 10 => format!(
-                        ", while the package was in C10 for {}: what keeps the platform awake is outside the processor",
-                        time(d.by)
-                    ),
-                    Some(d) => format!(
-                        ", and the package went no deeper than C{}: what keeps it is on the processor's side",
-                        depth(d.name)
-                    ),
-                    None => String::new(),
-                };
-                format!(
-                    "The machine slept in name only: {} did not grow over a sleep{side}.{unknown}",
-                    most.name
-                )
-            }
-            by => format!(
-                "Over the sleep {} grew by {}{of}: the platform reached its low-power state.",
-                most.name,
-                time(by)
+        let success = succeeded(case);
+        let times = match (&success, side.is_empty()) {
+            (Some((n, _)), true) => format!(
+                ", while {} succeeded",
+                say::plural(usize::try_from(*n).unwrap_or(0), "sleep")
+            ),
+            _ => String::new(),
+        };
+        let ordered = if p.length.is_some_and(|l| l.ordered) { " that were ordered" } else { "" };
+        let words = match (deep, p.by) {
+            (Depth::Nothing, 0) => format!(
+                "The machine slept in name only: the counter of the hardware ({}) did not grow over a sleep{side}{times}.{unknown}",
+                p.name
+            ),
+            (Depth::Nothing, by) => format!(
+                "The machine slept in name only: over the sleep the counter of the hardware ({}) grew by {}{}, which is entering and leaving{side}.{unknown}",
+                p.name,
+                time(by),
+                p.of_length()
+            ),
+            (Depth::Part, by) => format!(
+                "The hardware slept only a part of the time: {} grew by {}{}{ordered}{side}.{unknown}",
+                p.name,
+                time(by),
+                p.of_length()
+            ),
+            (Depth::Whole, by) => format!(
+                "The hardware slept: over the sleep its counter ({}) grew by {}{}.{}",
+                p.name,
+                time(by),
+                p.of_length(),
+                if p.length.is_none() {
+                    " How long the sleep was, the text does not say."
+                } else {
+                    ""
+                }
             ),
         };
-        let shown = evidence(&[most]);
-        out.push(Finding::new(rule, Confidence::Certain).says(words).shown_by(shown));
+        // Something may have woken it before its time.
+        let early = deep != Depth::Whole && p.by >= LEAST && p.length.is_some_and(|l| l.ordered);
+        let sure = if early { Confidence::Likely } else { Confidence::Certain };
+        let f = Finding::new(rule(deep), sure).says(words).shown_by(evidence(p));
+        let f = f.shown_by(processor.filter(|_| deepest.is_none()).into_iter().flat_map(evidence));
+        let f = f.shown_by(success.into_iter().flat_map(|s| s.1));
+        out.push(if deep == Depth::Whole {
+            f
+        } else {
+            platform::because(case, f.look(platform::CONSTRAINTS))
+        });
         return;
     }
-    let Some(d) = deepest else { return };
-    let f = if depth(d.name) >= 8 {
-        Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!("Asleep the package reached C{}: its counter grew by {} over the sleep. Of the platform itself the text shows no counter.", depth(d.name), time(d.by)))
-    } else {
-        Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
-            .says(format!("Asleep the package went no deeper than C{} ({}): no platform sleeps so. What kept it is not in the text.", depth(d.name), time(d.by)))
-            .look(crate::rules::platform::CONSTRAINTS)
+    // The text does not say that it slept; what counted so long was no idle moment.
+    if let Some(p) = pairs.iter().filter(is_system).filter(|p| p.by >= LEAST).max_by_key(|p| p.by) {
+        let f = Finding::new(rule(Depth::Whole), Confidence::Likely)
+            .says(format!(
+                "The hardware slept: its counter ({}) grew by {} between the two times that the text shows it. How long the sleep was, the text does not say.",
+                p.name,
+                time(p.by)
+            ))
+            .shown_by(evidence(p));
+        out.push(f);
+        return;
+    }
+    let Some(d) = deepest.or(package.iter().max_by_key(|p| depth(p.name))) else { return };
+    let (n, by, of) = (depth(d.name), time(d.by), d.of_length());
+    let deep = if n >= DEEP { d.depth() } else { Depth::Nothing };
+    let words = match deep {
+        Depth::Whole => format!(
+            "Asleep the package reached C{n}: its counter grew by {by}{of} over the sleep. Of the platform itself the text shows no counter."
+        ),
+        Depth::Part => format!(
+            "Asleep the package was in C{n} for a part of the time: its counter grew by {by}{of}. What kept it is not in the text."
+        ),
+        Depth::Nothing => format!(
+            "Asleep the package went no deeper than C{n} ({by}{of}): no platform sleeps so. What kept it is not in the text."
+        ),
     };
-    out.push(f.shown_by(evidence(&[d])));
+    let sure = if deep == Depth::Whole { Confidence::Certain } else { Confidence::Likely };
+    let f = Finding::new(rule(deep), sure).says(words).shown_by(evidence(d));
+    out.push(if deep == Depth::Whole { f } else { f.look(platform::CONSTRAINTS) });
 }
+
+/// Platforms that sleep have their package in one of these states or deeper.
+const DEEP: u32 = 8;
 
 /// What the package did awake.
 fn awake(pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
@@ -146,7 +314,7 @@ fn awake(pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     if depth(d.name) >= known {
         return;
     }
-    let idle = d.seconds.map_or(String::new(), |s| format!(" (idle for {s} s)"));
+    let idle = d.length.map_or(String::new(), |l| format!(" (idle for {} s)", l.seconds));
     let f = Finding::new(("block-package", Area::Mode, Level::Note), Confidence::Certain)
         .says(format!("Awake{idle} the package goes no deeper than C{}, where its counter grew by {}; the states below it up to C{known} did not count. What keeps it, the text does not prove.", depth(d.name), time(d.by)))
         .look("ltr_show of pmc_core lists what devices ask for; a display that is on keeps many machines above C8.")
@@ -182,7 +350,9 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     // Before the first sleep of a boot all of it is as empty.
+    let succeeded = |v: &Value| v.name() == "success" && v.value.parse().is_ok_and(|n: u64| n > 0);
     let slept = case.night.items.iter().any(|i| matches!(i.fact, Fact::Slept(_)))
+        || case.values.iter().any(succeeded)
         || case.attempts.iter().any(|a| a.mode != "deep" && a.mode != "hibernation");
     let counts = || case.night.counts().filter(|c| c.2.of == Counts::Last);
     let verdict = case.night.items.iter().rfind(|i| matches!(i.fact, Fact::Verdict { .. }));
@@ -197,7 +367,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
             } else {
                 Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
                     .says("The machine slept in name only, by the status that its power management unit gives.")
-                    .look(crate::rules::platform::CONSTRAINTS)
+                    .look(platform::CONSTRAINTS)
             };
             out.push(f.shown_by([Evidence::from(v)]));
         }
@@ -208,15 +378,27 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
         (0, _) if !slept => return,
         (0, Some(v)) => Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
             .says("The machine slept in name only: its power management unit says that the last entry failed, and counted no time in it.")
-            .look(crate::rules::platform::CONSTRAINTS)
+            .look(platform::CONSTRAINTS)
             .shown_by([Evidence::from(v), Evidence::from(item)]),
         (0, None) => Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
             .says(format!("The machine slept in name only, or this counter does not work here: {} is 0 after a sleep. What kept it is not in the text.", c.name))
-            .look(crate::rules::platform::CONSTRAINTS)
+            .look(platform::CONSTRAINTS)
             .shown_by([Evidence::from(item)]),
-        (us, _) => Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!("The hardware slept: {} counted {}.", c.name, time(us)))
-            .shown_by([Evidence::from(item)]),
+        (us, _) => {
+            // One sleep of a known length.
+            let length = again::asleep(case).filter(|a| a.1 == 1).and_then(|a| u64::try_from(a.0).ok());
+            let deep = depth_of(us, length);
+            let of = length.map_or(String::new(), |s| format!(" of {}", time(s * 1_000_000)));
+            let how = match deep {
+                Depth::Whole => "The hardware slept",
+                Depth::Part => "The hardware slept only a part of the time",
+                Depth::Nothing => "The machine slept in name only",
+            };
+            let sure = if deep == Depth::Whole { Confidence::Certain } else { Confidence::Likely };
+            Finding::new(rule(deep), sure)
+                .says(format!("{how}: {} counted {}{of}.", c.name, time(us)))
+                .shown_by([Evidence::from(item)])
+        }
     };
     out.push(f);
 }
@@ -224,7 +406,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
 /// Power domains of Qualcomm's chips over a sleep.
 fn domains(pairs: &[Pair<'_>], case: &Case, out: &mut Vec<Finding>) {
     let of = |p: &&Pair<'_>| p.of == Counts::Entries;
-    let still: Vec<&Pair<'_>> = pairs.iter().filter(of).filter(|p| p.by == 0).collect();
+    let still: Vec<&Pair<'_>> = pairs.iter().filter(of).filter(|p| p.slept && p.by == 0).collect();
     let moved: Vec<&Pair<'_>> = pairs.iter().filter(of).filter(|p| p.by > 0).collect();
     let list = |l: &[&Pair<'_>]| l.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
     if still.is_empty() && moved.is_empty() {
@@ -299,7 +481,7 @@ mod tests {
             .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
             .collect();
         let mut out = Vec::new();
-        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        judge(&Case { night: Night { items, ..Night::default() }, ..Case::default() }, &mut out);
         out
     }
 

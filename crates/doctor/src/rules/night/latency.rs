@@ -1,6 +1,6 @@
 //! `ltr_show`: a device that asks for a latency that no deep state can keep.
 
-use super::required::DEEPER_NEEDS;
+use super::required::{DEEPER_NEEDS, is_deep};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::night::machine::Hardware;
@@ -71,7 +71,9 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         seen.push(&row.ip);
         let asked = row.asked().unwrap_or(0);
         let later = all.iter().find(|r| r.2.ip == row.ip && r.2.table > row.table && !bars(r.2));
-        let rule = ("block-latency", Area::Mode, Level::Risk);
+        // What a device asks for awake, it need not ask for asleep.
+        let level = if is_deep(out) { Level::Note } else { Level::Risk };
+        let rule = ("block-latency", Area::Mode, level);
         let mut f = Finding::new(rule, Confidence::Likely).shown_by([Evidence::from(*item)]);
         let mut words = format!(
             "{} asks for a latency of at most {} ns, and no state below C1 is left in less than {} us: while it asks so, the package stays in C2 or above.",
@@ -100,7 +102,9 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             }
         }
         let named = device.is_some();
-        if !named {
+        if level == Level::Note {
+            words += " The hardware slept all the same: it asked so awake.";
+        } else if !named {
             words += " Which device is behind it, the text does not prove.";
         }
         f = f.says(words);
@@ -150,7 +154,7 @@ fn change(case: &Case, first: usize, last: usize) -> Option<(&Item, Option<Strin
 pub(crate) fn is_change(command: &str) -> bool {
     let writes = command.contains("/sys/") && (command.contains('>') || command.contains("tee "));
     writes && !command.contains("/sys/power/state")
-        || ["modprobe -r", "rmmod ", "modprobe ", "setpci ", "powertop --auto-tune"]
+        || ["modprobe -r", "rmmod ", "setpci ", "powertop --auto-tune"]
             .iter()
             .any(|c| command.contains(c))
 }
@@ -199,7 +203,7 @@ mod tests {
     }
 
     fn judged(items: Vec<Item>) -> Vec<Finding> {
-        let case = Case { night: Night { items }, ..Case::default() };
+        let case = Case { night: Night { items, ..Night::default() }, ..Case::default() };
         let mut out = Vec::new();
         judge(&case, &mut out);
         out

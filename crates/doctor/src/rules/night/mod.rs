@@ -22,13 +22,10 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     cost::judge(case, out);
     rounds::judge(case, out);
     owner::judge(case, out);
-    if case.night.items.is_empty() {
-        condition::judge(case, out);
-        return;
-    }
-    latency::judge(case, out);
+    // How deep a sleep was tells what blocked nothing.
     shares::judge(case, out);
     counted::judge(case, out);
+    latency::judge(case, out);
     condition::judge(case, out);
 }
 

@@ -179,7 +179,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     recorded(case, out);
     signalled(case, out);
     storm(case, out);
-    sources(case, out);
     claims(case, out);
     armed_nodes(case, out);
 }
@@ -280,18 +279,26 @@ fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
 const STORM: u64 = 100;
 const MANY: u64 = 100_000;
 
+/// Whether an interrupt stays raised until somebody handles what is behind it, and so can
+/// come without end: that of pins or of ACPI. A message of a busy disk or card is its work.
+fn can_storm(line: &str, names: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    (line.ends_with("fasteoi") || line.ends_with("level"))
+        && (is_pin_controller(names) || names.split(", ").any(|n| n == "acpi"))
+}
+
 /// One interrupt that came far more often than all others.
 fn storm(case: &Case, out: &mut Vec<Finding>) {
-    let mut rows: Vec<(u64, &Item, u32, &str)> = owners(case)
+    let mut rows: Vec<(u64, &Item, u32, &str, bool)> = owners(case)
         .filter_map(|(i, o)| match o {
-            Owner::Interrupt { number, names, count, .. } => {
-                Some((*count, i, *number, names.as_str()))
+            Owner::Interrupt { number, names, count, line, .. } => {
+                Some((*count, i, *number, names.as_str(), can_storm(line, names)))
             }
             _ => None,
         })
         .collect();
     rows.sort_by_key(|r| std::cmp::Reverse(r.0));
-    let [(most, item, number, names), next, ..] = rows[..] else { return };
+    let [(most, item, number, names, true), next, ..] = rows[..] else { return };
     if most < MANY || most / next.0.max(1) < STORM {
         return;
     }
@@ -317,53 +324,9 @@ fn claimed(case: &Case, number: u32) -> bool {
     })
 }
 
-/// `wakeup_sources`: who is held now, who may have ended a sleep.
-fn sources(case: &Case, out: &mut Vec<Finding>) {
-    let all: Vec<(&Item, &str, u64, u64, u64, bool)> = owners(case)
-        .filter_map(|(i, o)| match o {
-            Owner::Source { name, events, wakeups, total_ms, active } => {
-                Some((i, name.as_str(), *events, *wakeups, *total_ms, *active))
-            }
-            _ => None,
-        })
-        .collect();
-    if all.is_empty()
-        || out.iter().any(|f| f.id == "abort-wakeup" || f.id.starts_with("abort-source"))
-    {
-        return;
-    }
-    let held: Vec<_> = all.iter().filter(|s| s.5).collect();
-    let mut woke: Vec<_> = all.iter().filter(|s| s.3 > 0).collect();
-    woke.sort_by_key(|s| std::cmp::Reverse(s.3));
-    let names = |l: &[&(&Item, &str, u64, u64, u64, bool)]| {
-        l.iter().take(3).map(|s| s.1.to_string()).collect::<Vec<_>>()
-    };
-    if !held.is_empty() {
-        let f = Finding::new(("wake-held", Area::Mode, Level::Risk), Confidence::Certain)
-            .says(format!("Held awake when the table was read: {}. While a wakeup source is active the kernel refuses to sleep.", say::names(&names(&held))))
-            .look("Find who holds it: its driver, or a program that wrote to /sys/power/wake_lock.")
-            .shown_by(held.iter().take(3).map(|s| Evidence::from(s.0)));
-        out.push(f);
-    }
-    if let Some(first) = woke.first().filter(|_| !woken(out)) {
-        let f = Finding::new(("wake-source-counts", Area::Mode, Level::Note), Confidence::Likely)
-            .says(format!("Of the wakeup sources of the text {} may have ended {} or tries ({} events in all). The table counts since the start: what woke the machine last, it does not prove.", first.1, say::plural(usize::try_from(first.3).unwrap_or(usize::MAX), "sleep"), say::grouped(first.2)))
-            .look("Compare the table before and after one sleep: whose wakeup_count grew ended it.")
-            .shown_by(woke.iter().take(3).map(|s| Evidence::from(s.0)));
-        out.push(f);
-    } else if held.is_empty() && !woken(out) {
-        let mut long: Vec<_> = all.iter().collect();
-        long.sort_by_key(|s| std::cmp::Reverse(s.4));
-        let f = Finding::new(("wake-source-counts", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!("No wakeup source of the text is active, and none ended a sleep since the start. Held longest was {}, for {} in all.", long[0].1, say::span(dormouse_base::time::Ns(i64::try_from(long[0].4).unwrap_or(0).saturating_mul(1_000_000)))))
-            .shown_by([Evidence::from(long[0].0)]);
-        out.push(f);
-    }
-}
-
 /// What the writer says woke the machine, where no line of a kernel does.
 fn claims(case: &Case, out: &mut Vec<Finding>) {
-    let known = ["mode-wake-source", "wake-storm", "wake-held"];
+    let known = ["mode-wake-source", "wake-storm"];
     if out.iter().any(|f| known.contains(&f.id)) {
         return;
     }
@@ -393,7 +356,7 @@ mod tests {
             .zip(facts)
             .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
             .collect();
-        Case { night: Night { items }, ..Case::default() }
+        Case { night: Night { items, ..Night::default() }, ..Case::default() }
     }
 
     fn row(number: u32, names: &str, count: u64) -> Fact {

@@ -1,7 +1,6 @@
 //! What states of sleep require, as data: one entry a rule.
 
-use crate::finding::{Area, Evidence, Finding};
-use crate::night::Item;
+use crate::finding::{Area, Finding};
 
 /// The least exit latency of a state below C1 in drivers/idle/intel_idle.c (nehalem_cstates,
 /// 2.6.35 to 7.3), in ns: a device that asks for less bars every such state of every
@@ -38,10 +37,39 @@ pub(crate) fn of_a_pc(irq: &str) -> Option<&'static str> {
     })
 }
 
+/// How deep a sleep was, by the time that its hardware counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Depth {
+    /// In name only.
+    Nothing,
+    /// A part of the time.
+    Part,
+    /// All of it but entering and leaving.
+    Whole,
+}
+
 /// Shares below are entering and leaving; a sleep that counted this share of its length was
 /// one. Thousandths.
-pub(crate) const WHOLE: u64 = 900;
-pub(crate) const NOTHING: u64 = 50;
+const WHOLE: u64 = 900;
+const NOTHING: u64 = 50;
+
+/// So many us of a sleep may be entering and leaving it.
+const SECONDS: u64 = 10_000_000;
+
+/// Where nobody says how long a sleep was, less than this counted nothing. In us.
+pub(crate) const LEAST: u64 = 1_000_000;
+
+/// How deep a sleep of so many seconds was, of which its hardware counted `us`.
+pub(crate) fn depth_of(us: u64, seconds: Option<u64>) -> Depth {
+    let Some(length) = seconds.filter(|s| *s > 0).map(|s| s.saturating_mul(1_000_000)) else {
+        return if us >= LEAST { Depth::Whole } else { Depth::Nothing };
+    };
+    match us.saturating_mul(1_000) / length {
+        t if t < NOTHING => Depth::Nothing,
+        t if t < WHOLE && length.saturating_sub(us) >= SECONDS => Depth::Part,
+        _ => Depth::Whole,
+    }
+}
 
 /// A sleep that takes more of a battery in an hour was no deep one: so it is empty within a
 /// day and a half. Thousandths of a per cent.
@@ -52,14 +80,10 @@ pub(crate) fn told_depth(out: &[Finding]) -> bool {
     out.iter().any(|f| f.area == Area::Mode && DEPTH.contains(&f.id))
 }
 
+/// Whether a rule proved that the hardware slept.
+pub(crate) fn is_deep(out: &[Finding]) -> bool {
+    out.iter().any(|f| f.id == "mode-hardware")
+}
+
 /// Rules that say how deep a sleep was.
 const DEPTH: [&str; 4] = ["mode-name-only", "mode-partial", "mode-hardware", "mode-not-counted"];
-
-/// So many words are a sentence, which a person wrote.
-const SENTENCE: usize = 9;
-
-/// A line of counts: what a person wrote may be of another machine.
-pub(crate) fn written(item: &Item) -> Evidence {
-    let words = item.text.split_whitespace().filter(|w| w.chars().all(char::is_alphabetic)).count();
-    Evidence { doubtful: words >= SENTENCE, ..Evidence::from(item) }
-}

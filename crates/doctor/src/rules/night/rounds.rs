@@ -1,34 +1,106 @@
 //! Endurance runs: which round failed, of how many, and what none of so many shows.
 
-use super::required::written;
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::night::round::{End, Round, Stats};
+use crate::night::round::{End, Round, Stats, Teller};
 use crate::night::{Fact, Item};
 use dormouse_base::say;
 
-fn rounds(case: &Case) -> Vec<(&Item, &Round)> {
-    let of = |i: &'_ Item| matches!(i.fact, Fact::Round(_));
-    let items = case.night.items.iter().filter(|i| of(i));
-    items
+/// A round that is one of sleep, and how sure that is.
+struct Told<'a> {
+    item: &'a Item,
+    round: &'a Round,
+    sure: Confidence,
+}
+
+/// Lines where sleeps begin, by facts and by messages.
+fn sleeps(case: &Case) -> Vec<u64> {
+    let facts = case.night.items.iter().filter(|i| {
+        matches!(i.fact, Fact::Slept(_) | Fact::Clock { begins: true, .. } | Fact::Report(_))
+    });
+    let attempts = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
+    let logged = attempts.map(|first| case.messages[first].line);
+    let mut out: Vec<u64> = facts.map(|i| i.line).chain(logged).collect();
+    out.sort_unstable();
+    out
+}
+
+/// Rounds of sleep. A program that numbers anything tells of one where a sleep stands between
+/// it and the next; that such a round failed, its own words prove only as much as that the
+/// rounds in a row slept. What a person numbers is a suspicion.
+fn rounds(case: &Case) -> Vec<Told<'_>> {
+    let all: Vec<(&Item, &Round)> = case
+        .night
+        .items
+        .iter()
         .filter_map(|i| match &i.fact {
             Fact::Round(r) => Some((i, r)),
             _ => None,
         })
-        .collect()
+        .collect();
+    let sleeps = sleeps(case);
+    let slept = |from: u64, to: u64| {
+        sleeps.get(sleeps.partition_point(|l| *l < from)).is_some_and(|l| *l < to)
+    };
+    let next = |a: &Round, b: &Round| a.of == b.of && a.number + 1 == b.number;
+    // Nothing else in the text says how its sleeps went.
+    let lone = case.attempts.is_empty() && all.iter().all(|r| r.1.by == Teller::Unclear);
+    let speaks = lone && case.messages.iter().any(|m| m.trust.is_of_a_kernel() && m.has("suspend"));
+    let mut out = Vec::new();
+    for (at, (item, round)) in all.iter().enumerate() {
+        let end = all.get(at + 1).map_or(u64::MAX, |n| n.0.line);
+        let in_a_row = || {
+            let before = at.checked_sub(1).map(|b| all[b]);
+            let after = all.get(at + 1);
+            before.is_some_and(|b| next(b.1, round) && slept(b.0.line, item.line))
+                || after.is_some_and(|n| next(round, n.1) && slept(item.line, n.0.line))
+        };
+        let own = round.end == End::Failed
+            && item.text.starts_with(round.said.get(..SAID).unwrap_or(&round.said));
+        let sure = match round.by {
+            Teller::OfSleep => Some(Confidence::Certain),
+            Teller::OfAnything if own => in_a_row().then_some(Confidence::Guess),
+            Teller::OfAnything => slept(item.line, end).then_some(Confidence::Certain),
+            Teller::Person => Some(Confidence::Guess),
+            Teller::Unclear => speaks.then_some(Confidence::Guess),
+        };
+        out.extend(sure.map(|sure| Told { item, round, sure }));
+    }
+    out
 }
 
+/// So much of a line tells it from another.
+const SAID: usize = 100;
+
+/// Whether rounds or a program of the text sent the machine to sleep and woke it by its clock.
+pub(crate) fn are_ordered(case: &Case) -> bool {
+    case.night.items.iter().any(|i| match &i.fact {
+        Fact::Round(r) => r.by == Teller::OfSleep,
+        Fact::Command(c) => c.contains("rtcwake"),
+        Fact::Slept(_) => i.text.starts_with("rtcwake:"),
+        _ => false,
+    })
+}
+
+/// Counts of a program; where it gives none those of a person.
 fn stats(case: &Case) -> Vec<(&Item, &Stats)> {
-    case.night
+    let all: Vec<(&Item, &Stats)> = case
+        .night
         .items
         .iter()
         .filter_map(|i| match &i.fact {
             Fact::Stats(s) => Some((i, s)),
             _ => None,
         })
-        .collect()
+        .collect();
+    let program = all.iter().any(|s| s.1.by_program && s.1.failed.is_some());
+    all.into_iter().filter(|s| s.1.by_program == program).collect()
+}
+
+fn sure_of(s: &Stats) -> Confidence {
+    if s.by_program { Confidence::Certain } else { Confidence::Guess }
 }
 
 /// A number of `suspend_stats`: the last that the text shows.
@@ -48,24 +120,26 @@ fn which(r: &Round) -> String {
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let rounds = rounds(case);
-    let failed: Vec<_> =
-        rounds.iter().filter(|r| matches!(r.1.end, End::Failed | End::Shallow)).collect();
-    if failed.is_empty() {
+    let mut failed: Vec<&Told<'_>> =
+        rounds.iter().filter(|r| matches!(r.round.end, End::Failed | End::Shallow)).collect();
+    failed.sort_by_key(|f| f.sure);
+    let Some(Told { item, round: first, sure }) = failed.first() else {
         none_failed(case, &rounds, out);
         return;
-    }
-    let (item, first) = failed[0];
+    };
     let told = stats(case);
     let shallow = first.end == End::Shallow;
     let back = rounds
         .iter()
-        .filter(|r| r.1.end == End::Back && (first.number == 0 || r.1.number < first.number))
+        .filter(|r| {
+            r.round.end == End::Back && (first.number == 0 || r.round.number < first.number)
+        })
         .count();
     let before = match back {
         0 => String::new(),
         n => format!(" {} before it in the text came back.", say::plural(n, "round")),
     };
-    let more = failed.len() - 1;
+    let more = failed.iter().filter(|f| f.sure == *sure).count() - 1;
     let more = if more > 0 {
         format!(" {} in the text failed too.", say::plural(more, "later round"))
     } else {
@@ -93,17 +167,14 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             format!(
                 " Of the {} behind it the text shows {}.",
                 say::plural(usize::try_from(of - first.number).unwrap_or(0), "round"),
-                if rounds.iter().any(|r| r.1.number > first.number) { "some" } else { "none" }
+                if rounds.iter().any(|r| r.round.number > first.number) { "some" } else { "none" }
             )
         }
         _ => String::new(),
     };
     let (level, id) =
         if shallow { (Level::Risk, "round-shallow") } else { (Level::Broken, "round-failed") };
-    // A program printed it, or a person wrote it.
-    let by_program = item.text.contains(':') || item.text.contains("FAILED") || shallow;
-    let confidence = if by_program { Confidence::Certain } else { Confidence::Likely };
-    let f = Finding::new((id, Area::Abort, level), confidence)
+    let f = Finding::new((id, Area::Abort, level), *sure)
         .at("asleep")
         .says(format!("{} {how}.{before}{more}{counts}{rest}", which(first)))
         .look(if shallow {
@@ -139,7 +210,11 @@ fn error<'a>(case: &'a Case, out: &[Finding]) -> Option<&'a Message> {
 /// three).
 const THREE: u64 = 3;
 
-fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) {
+fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
+    // Of what was left out nothing is known.
+    if case.night.left_out > 0 {
+        return;
+    }
     let success = counted(case, "success");
     let fail = counted(case, "fail");
     if let (Some((done, a)), Some((bad, b))) = (&success, &fail) {
@@ -161,10 +236,10 @@ fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) 
         return;
     }
     let told = stats(case);
-    let done = told.iter().find_map(|s| s.1.done.map(|d| (s.0, d))).filter(|d| d.1 > 0);
+    let done = told.iter().find_map(|s| s.1.done.map(|d| (*s, d))).filter(|d| d.1 > 0);
     let clean = told.iter().any(|s| s.1.failed.is_some())
         && told.iter().all(|s| s.1.failed.as_ref().is_none_or(|f| f.1 == 0));
-    if let Some((item, n)) = done.filter(|_| clean) {
+    if let Some(((item, s), n)) = done.filter(|_| clean) {
         let shows = if n >= 10 {
             format!(
                 " If its failures are by chance, less than 1 round in {} fails (95 %).",
@@ -173,16 +248,17 @@ fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) 
         } else {
             String::new()
         };
-        let f = Finding::new(("round-counts", Area::Abort, Level::Note), Confidence::Certain)
+        let mut evidence = vec![Evidence::from(item)];
+        let counts = told.iter().filter(|s| s.1.failed.is_some()).take(2);
+        evidence.extend(counts.map(|s| Evidence::from(s.0)));
+        evidence.dedup_by_key(|e| e.line);
+        let f = Finding::new(("round-counts", Area::Abort, Level::Note), sure_of(s))
             .at("asleep")
             .says(format!(
                 "No round failed: {} done, 0 failed, by the counts in the text.{shows}",
                 say::grouped(n)
             ))
-            .shown_by([Evidence::from(item)])
-            .shown_by(
-                told.iter().filter(|s| s.1.failed.is_some()).take(2).map(|s| Evidence::from(s.0)),
-            );
+            .shown_by(evidence);
         out.push(f);
         return;
     }
@@ -191,16 +267,18 @@ fn none_failed(case: &Case, rounds: &[(&Item, &Round)], out: &mut Vec<Finding>) 
         let (name, n) = s.failed.clone().unwrap_or_default();
         let name = if name.is_empty() { name } else { format!(" ({name})") };
         let of = told.iter().find_map(|s| s.1.done).map_or(String::new(), |d| format!(" of {d}"));
-        let f = Finding::new(("round-failed", Area::Abort, Level::Broken), Confidence::Certain)
+        let f = Finding::new(("round-failed", Area::Abort, Level::Broken), sure_of(s))
             .at("asleep")
             .says(format!("Of the rounds {n}{of} failed{name}; which, the text does not show."))
             .look("Read the kernel's log of the round that failed.")
-            .shown_by([written(item)]);
+            .shown_by([Evidence::from(*item)]);
         out.push(f);
         return;
     }
-    let Some((item, last)) = rounds.iter().rfind(|r| r.1.number > 0) else { return };
-    let back = rounds.iter().filter(|r| r.1.end == End::Back).count();
+    let Some(Told { item, round: last, .. }) = rounds.iter().rfind(|r| r.round.number > 0) else {
+        return;
+    };
+    let back = rounds.iter().filter(|r| r.round.end == End::Back).count();
     // Prose numbers things too: only a round that came back says that it was one.
     if back == 0 {
         return;
@@ -234,12 +312,15 @@ mod tests {
             .map(|(line, fact)| Item { line, text: format!("line: {line}"), fact })
             .collect();
         let mut out = Vec::new();
-        judge(&Case { night: Night { items }, values, ..Case::default() }, &mut out);
+        judge(
+            &Case { night: Night { items, ..Night::default() }, values, ..Case::default() },
+            &mut out,
+        );
         out.remove(0)
     }
 
     fn round(number: u64, of: u64, end: End) -> Fact {
-        Fact::Round(Round { number, of: Some(of), end, said: String::new() })
+        Fact::Round(Round { number, of: Some(of), end, ..Round::default() })
     }
 
     #[test]

@@ -76,24 +76,18 @@ fn tables(case: &Case) -> Vec<Table<'_>> {
     out
 }
 
+/// Headings of Intel's self-test (S0ixSelftestTool, s0ix-selftest-tool.sh) above what it
+/// measures in a sleep, and awake.
+const ASLEEP: &str = "S2idle path S0ix Residency";
+const AWAKE: &str = "Screen ON";
+
 /// Whether what was measured is a sleep, by what stands above.
 fn asleep(above: &[Item]) -> Option<bool> {
-    let says = |i: &Item, words: &[&str]| match &i.fact {
-        Fact::Words(w) => {
-            let w = w.to_lowercase();
-            words.iter().any(|x| w.contains(x))
-        }
-        _ => false,
-    };
-    above.iter().rev().find_map(|i| match i.fact {
+    above.iter().rev().find_map(|i| match &i.fact {
         Fact::Slept(_) => Some(true),
         Fact::Idled(_) => Some(false),
-        _ if says(i, &["screen on", "runtime pc", "idle for", "while idle", "display on"]) => {
-            Some(false)
-        }
-        _ if says(i, &["s2idle path", "s0ix residency", "during suspend", "while asleep"]) => {
-            Some(true)
-        }
+        Fact::Words(w) if w.to_lowercase().contains(&AWAKE.to_lowercase()) => Some(false),
+        Fact::Words(w) if w.contains(ASLEEP) => Some(true),
         _ => None,
     })
 }
@@ -197,9 +191,14 @@ fn changed(case: &Case, a: &Table<'_>, b: &Table<'_>) -> Option<Finding> {
         ),
         None => String::new(),
     };
+    // What came after a change need not come of it; of these three the kernel's documents say so.
+    let switch = ["ltr_ignore", "/remove", "pcie_aspm/parameters/policy"];
     let blame = match &who {
-        Some((_, l)) => format!("the latency that {} asks for kept the package from C{to}", l.ip),
-        None => "what it changed had kept the package from there".into(),
+        Some((_, l)) => format!(": the latency that {} asks for kept the package from C{to}", l.ip),
+        None if switch.iter().any(|s| command_of(command).contains(s)) => {
+            ": what it changed had kept the package from there".into()
+        }
+        None => String::new(),
     };
     let left = match (system(a), system(b), b.rows[0].1.system()) {
         (_, s, Some(_)) if s < WORTH => " SYS%LPI stayed 0.00 % in both: something else still keeps the platform awake, and the text does not name it.".to_string(),
@@ -209,7 +208,7 @@ fn changed(case: &Case, a: &Table<'_>, b: &Table<'_>) -> Option<Finding> {
     let rule = ("block-change", Area::Mode, Level::Risk);
     let mut f = Finding::new(rule, Confidence::Likely)
         .says(format!(
-            "C{to} of the package rose from {} to {} after `{}`: {blame}.{named}{left}",
+            "C{to} of the package rose from {} to {} after `{}`{blame}.{named}{left}",
             share(of(first.1, to)),
             share(of(second.1, to)),
             command_of(command)
@@ -304,7 +303,7 @@ mod tests {
             .map(|(line, fact)| Item { line, text: format!("line {line}"), fact })
             .collect();
         let mut out = Vec::new();
-        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        judge(&Case { night: Night { items, ..Night::default() }, ..Case::default() }, &mut out);
         out
     }
 

@@ -1,7 +1,8 @@
 //! What AMD's report says of its cycles: who woke each, and how deep it was.
 
+use super::counted;
 use super::owner;
-use super::required::{NOTHING, WHOLE, told_depth};
+use super::required::{depth_of, told_depth};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::night::report::Report;
@@ -126,18 +127,11 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
             _ => None,
         })
         .min_by_key(|h| h.2)?;
-    let part = u64::try_from(share / 100).unwrap_or(0);
-    let (id, level) = match part {
-        p if p >= WHOLE => ("mode-hardware", Level::Note),
-        p if p < NOTHING => ("mode-name-only", Level::Risk),
-        // Entering and leaving take seconds of a short sleep.
-        _ if slept.last().is_some_and(|s| s.saturating_sub(ms) < SECONDS) => {
-            ("mode-hardware", Level::Note)
-        }
-        _ => ("mode-partial", Level::Risk),
-    };
+    // The share is of the sleep, whose length may stand elsewhere.
+    let length = ms.saturating_mul(100).checked_div(u64::try_from(share).unwrap_or(0));
+    let rule = counted::rule(depth_of(ms * 1_000, Some(length.unwrap_or(1))));
     Some(
-        Finding::new((id, Area::Mode, level), Confidence::Certain)
+        Finding::new(rule, Confidence::Certain)
             .says(format!(
                 "The hardware slept for {}{of} ({}.{:02} %), says the report.",
                 span(ms),
@@ -147,9 +141,6 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
             .shown_by([Evidence::from(item)]),
     )
 }
-
-/// So many ms of a sleep are entering and leaving it.
-const SECONDS: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -162,7 +153,7 @@ mod tests {
             .map(|(line, r)| Item { line, text: format!("line {line}"), fact: Fact::Report(r) })
             .collect();
         let mut out = Vec::new();
-        judge(&Case { night: Night { items }, ..Case::default() }, &mut out);
+        judge(&Case { night: Night { items, ..Night::default() }, ..Case::default() }, &mut out);
         out
     }
 
