@@ -350,3 +350,33 @@ fn a_failure_behind_thousands_of_rounds_is_found() {
     let text: String = (1..=5_400).map(line).collect();
     holds(&says(&text, "round-failed"), &["Round 5,300 of 5,400", "5,299 rounds before it"]);
 }
+
+#[test]
+fn tables_of_wakeup_sources_name_the_waker_and_who_holds() {
+    let head = "name\tactive_count\tevent_count\twakeup_count\texpire_count\tactive_since\ttotal_time\tmax_time\tlast_change\tprevent_suspend_time\n";
+    let row = |name: &str, woke: u32| format!("{name}\t4\t9\t{woke}\t0\t0\t70\t20\t9000\t0\n");
+    let two = format!(
+        "{head}{}{}# echo mem > /sys/power/state\n{head}{}{}",
+        row("0000:00:14.0", 2),
+        row("PNP0C0D:00", 1),
+        row("0000:00:14.0", 3),
+        row("PNP0C0D:00", 1)
+    );
+    holds(&says(&two, "mode-wake-source"), &["Woken by 0000:00:14.0:", "no other count"]);
+    let dump = "| NAME       | PID  | TYPE   | STATUS   | ACTIVE COUNT | WAKEUP COUNT | LAST CHANGE |\n\
+        | ufs_gate   | ---  | Kernel | Active   | 12           | 0            | 81230ms     |\n\
+        | rmnet_ipa0 | 1820 | Kernel | Inactive | 44           | 7            | 81200ms     |\n";
+    holds(&says(dump, "abort-source-active"), &["ufs_gate is active now"]);
+    holds(&says(dump, "abort-source-woke"), &["rmnet_ipa0 7 times"]);
+    let old = "name\tcount\texpire_count\twake_count\tactive_since\ttotal_time\tsleep_time\tmax_time\tlast_change\n\
+        \"sdio_rx\"\t12\t0\t5\t0\t9000\t10\t100\t77\n\"main\"\t1\t0\t0\t88123\t9000\t0\t9000\t5\n";
+    holds(&says(old, "abort-source-active"), &["main is active now"]);
+    holds(&says(old, "abort-source-woke"), &["sdio_rx 5 times"]);
+}
+
+#[test]
+fn a_sleep_of_known_length_says_it_with_its_waker() {
+    let log = "Mar  4 23:10:00 nb kernel: PM: suspend entry (s2idle)\n\
+        Mar  5 06:40:00 nb kernel: PM: Triggering wakeup from IRQ 9\nMar  5 06:40:00 nb kernel: PM: suspend exit\n";
+    holds(&says(log, "mode-wake-source"), &["Slept 7 h 30 min; woken by IRQ 9"]);
+}

@@ -116,6 +116,10 @@ fn answer(report: &Report, live: bool) -> String {
         }
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
+        // Who woke it answers a question of its own.
+        Some(f) if f.id == "mode-wake-source" && f.level == Level::Note && all_judged(report) => {
+            f.sentence.clone()
+        }
         Some(f) if f.level == Level::Note => {
             let told = report.findings.iter().find(|f| f.id == "not-judged");
             let none = if told.is_none() { "Nothing wrong found" } else { "No rule found a fault" };
@@ -123,6 +127,11 @@ fn answer(report: &Report, live: bool) -> String {
         }
         Some(f) => format!("{}: {}", word(f.level), f.sentence),
     }
+}
+
+/// Whether no error of a driver was left without a verdict.
+fn all_judged(report: &Report) -> bool {
+    report.findings.iter().all(|f| f.id != "not-judged")
 }
 
 /// The second line: how sure that is, and what else there is.

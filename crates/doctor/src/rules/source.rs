@@ -23,9 +23,30 @@ struct Source {
 const HOLDS: u64 = 10_000;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let all: Vec<Source> = listed(case).into_iter().chain(table(case)).collect();
+    let mut grew = Vec::new();
+    let table = table(case, &mut grew);
+    let all: Vec<Source> = listed(case).into_iter().chain(table).chain(dumped(case)).collect();
     active(&all, out);
+    between(&grew, out);
     woke(&all, out);
+}
+
+/// Whose count of ended sleeps grew between two tables.
+fn between(grew: &[Source], out: &mut Vec<Finding>) {
+    let names: Vec<String> = grew.iter().map(|s| s.name.clone()).collect();
+    if grew.is_empty() || out.iter().any(|f| f.id == "mode-wake-source") {
+        return;
+    }
+    let which = if grew.len() > 1 { " Each of them can have woken it." } else { "" };
+    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Likely)
+        .says(format!(
+            "Woken by {}: between the two tables of wakeup sources no other count of ended sleeps grew.{which}",
+            say::names(&names)
+        ))
+        .look("If nobody touched the machine: switch the power/wakeup of that device off to try.")
+        .of_devices(grew.iter().map(device))
+        .shown_by(grew.iter().take(3).map(|s| s.evidence.clone()));
+    out.push(f);
 }
 
 /// Of `/sys/class/wakeup/wakeupN/`.
@@ -64,17 +85,54 @@ fn listed(case: &Case) -> Vec<Source> {
     case.values.iter().filter(ours).filter(is).filter_map(source).collect()
 }
 
-/// Of the table: a head that names its columns, a row a source. A name may be missing, be
-/// `(null)`, or have blanks, so columns are counted from the right.
-fn table(case: &Case) -> Vec<Source> {
+/// Columns of a row, where bars part them: `dumpsys suspend_control_internal` of Android
+/// (system/hardware/interfaces/suspend, WakeLockEntryList.cpp).
+fn barred(text: &str) -> Option<Vec<String>> {
+    let row = text.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(row.split('|').map(|c| c.trim().to_lowercase().replace(' ', "_")).collect())
+}
+
+/// Of that table.
+fn dumped(case: &Case) -> Vec<Source> {
     let mut out: Vec<Source> = Vec::new();
+    let mut head: Vec<String> = Vec::new();
+    for m in &case.messages {
+        let Some(cells) = barred(&m.text) else { continue };
+        if cells[0] == "name" && cells.iter().any(|c| c == "wakeup_count") {
+            out.clear();
+            head = cells;
+            continue;
+        }
+        if head.is_empty() || cells.len() != head.len() {
+            continue;
+        }
+        let of = |name: &str| head.iter().position(|h| h == name).map_or("", |at| &cells[at]);
+        let name = m.text.trim().trim_start_matches('|').split('|').next().unwrap_or("");
+        out.push(Source {
+            name: name.trim().to_string(),
+            active: u64::from(of("status") == "active"),
+            woke: of("wakeup_count").parse().unwrap_or(0),
+            evidence: Evidence { doubtful: false, ..Evidence::from(m) },
+        });
+    }
+    out
+}
+
+/// Of the table: a head that names its columns, a row a source. A name may be missing, be
+/// `(null)`, or have blanks, so columns are counted from the right. `/proc/wakelocks` of old
+/// Android kernels (kernel/power/wakelock.c, 2.6.27 to 3.3) has names of its own. What grew
+/// since the same table before it goes to `grew`.
+fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
+    let mut out: Vec<Source> = Vec::new();
+    let mut before: Vec<Source> = Vec::new();
     let mut head: Option<Vec<&str>> = None;
     for m in &case.messages {
         let words: Vec<&str> = m.text.split_whitespace().collect();
-        let is_head = words.first() == Some(&"name") && words.contains(&"event_count");
+        let counts = words.contains(&"event_count") || words.contains(&"wake_count");
+        let is_head = words.first() == Some(&"name") && counts;
         if is_head {
             // A table that comes again is of a later moment.
-            out.clear();
+            before = std::mem::take(&mut out);
             head = Some(words[1..].to_vec());
             continue;
         }
@@ -92,12 +150,21 @@ fn table(case: &Case) -> Vec<Source> {
         };
         let of = |name: &str| columns.iter().position(|c| *c == name).map_or(0, |at| numbers[at]);
         let name = words[..words.len() - numbers.len()].join(" ");
+        let name = name.trim_matches('"');
         out.push(Source {
-            name: if name == "(null)" { String::new() } else { name },
+            name: if name == "(null)" { String::new() } else { name.into() },
             active: of("active_since"),
-            woke: of("wakeup_count"),
+            woke: of("wakeup_count").max(of("wake_count")),
             evidence: Evidence { doubtful: false, ..Evidence::from(m) },
         });
+    }
+    for s in &out {
+        let was = before.iter().find(|b| b.name == s.name && !s.name.is_empty());
+        let by = was.map_or(0, |b| s.woke.saturating_sub(b.woke));
+        if by > 0 {
+            let (name, evidence) = (s.name.clone(), s.evidence.clone());
+            grew.push(Source { name, active: 0, woke: by, evidence });
+        }
     }
     out
 }

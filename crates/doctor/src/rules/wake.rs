@@ -1,7 +1,7 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
-use super::night::owner;
+use super::night::{again, owner};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -223,8 +223,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         (false, false) => format!("; {}", how.join("; ")),
     };
     let which = if named || told { "" } else { " Which device raised it is not in the text." };
+    // Of several sleeps each has its length and perhaps its waker.
+    let slept = match again::asleep(case) {
+        Some((s @ 1.., 1)) => {
+            format!("Slept {}; woken", say::span(Ns(s.saturating_mul(1_000_000_000))))
+        }
+        _ => "Woken".into(),
+    };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("Woken by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
+        .says(format!("{slept} by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
     let spurious = acpi && irqs.iter().any(|e| e.number == "1" && e.name.is_none()) && says(&AMD);
     let f = if spurious {
         f.change(

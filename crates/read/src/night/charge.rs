@@ -54,7 +54,7 @@ fn decimal(text: &str) -> Option<(i64, &str)> {
 fn quantity(text: &str) -> Option<(Gauge, i64, i64, &str)> {
     let (n, rest) = decimal(text)?;
     let after = rest.trim_start();
-    let units: [(&str, Gauge, i64); 9] = [
+    let units: [(&str, Gauge, i64); 8] = [
         ("µWh", Gauge::Energy, 1),
         ("μWh", Gauge::Energy, 1),
         ("uWh", Gauge::Energy, 1),
@@ -63,7 +63,6 @@ fn quantity(text: &str) -> Option<(Gauge, i64, i64, &str)> {
         ("µAh", Gauge::Charge, 1),
         ("uAh", Gauge::Charge, 1),
         ("mAh", Gauge::Charge, 1_000),
-        ("Ah", Gauge::Charge, 1_000_000),
     ];
     if let Some(rest) = after.strip_prefix('%').or_else(|| after.strip_prefix("percent")) {
         let step = if text[..text.len() - rest.len()].contains('.') { 10 } else { PER_CENT };
@@ -215,37 +214,9 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
 
 /// Which side of a sleep a line is of.
 fn side(lower: &str) -> Option<Side> {
-    let before = [
-        "before",
-        "at sleep",
-        "at suspend",
-        "pre-suspend",
-        "pre suspend",
-        "presuspend",
-        "at the start",
-        "to sleep",
-        "closed",
-        "on suspend",
-        "at entry",
-        "(pre)",
-    ];
-    let after = [
-        "after",
-        "at wake",
-        "at resume",
-        "post-suspend",
-        "post suspend",
-        "on resume",
-        "on wake",
-        "at the end",
-        "woke",
-        "wakeup",
-        "opened",
-        "in the morning",
-        "this morning",
-        "(post)",
-    ];
-    match (has(lower, &before), has(lower, &after)) {
+    let before = "before|at sleep|at suspend|pre-suspend|pre suspend|presuspend|at the start|to sleep|closed|on suspend|at entry|(pre)";
+    let after = "after|at wake|at resume|post-suspend|post suspend|on resume|on wake|at the end|woke|wakeup|opened|in the morning|this morning|(post)";
+    match (has(lower, before), has(lower, after)) {
         (true, false) => Some(Side::Before),
         (false, true) => Some(Side::After),
         _ => None,
@@ -257,9 +228,8 @@ fn side(lower: &str) -> Option<Side> {
 fn file(text: &str, lower: &str) -> Option<Charge> {
     let known = FILES.iter().find_map(|f| Some((f.1, lower.find(f.0)? + f.0.len())));
     let capacity = || {
-        let at = lower
-            .find("capacity")
-            .filter(|_| has(lower, &["/capacity", "power_supply_capacity"]))?;
+        let at =
+            lower.find("capacity").filter(|_| has(lower, "/capacity|power_supply_capacity"))?;
         Some((Gauge::Percent, at + "capacity".len()))
     };
     let (of, end) = known.or_else(capacity)?;
@@ -314,9 +284,9 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         && first.2 == second.2
     {
         let (head, middle) = (&lower[..first.0], &lower[first.1..second.0]);
-        let arrow = has(middle, &["->", "→", "=>", " to "]);
+        let arrow = has(middle, "->|→|=>| to ");
         let sides = (side(head), side(middle)) == (Some(Side::Before), Some(Side::After));
-        if sides || arrow && has(head, &["from", "batter", "bat", "energy", "charge", ":"]) {
+        if sides || arrow && has(head, "from|batter|bat|energy|charge|:") {
             let (a, b) = match clocks(text)[..] {
                 [a, b] => (Some(a), Some(b)),
                 _ => (None, None),
@@ -328,25 +298,14 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         }
     }
     let [one] = &list[..] else { return Vec::new() };
-    let used = [
-        "consum", "lost", "lose", "used", "drain", "burn", "rate", "per hour", "/h", "full",
-        "design",
-    ];
-    if has(lower, &used) {
+    let used = "consum|lost|lose|used|drain|burn|rate|per hour|/h|full|design";
+    if has(lower, used) {
         return Vec::new();
     }
     let side = side(lower);
-    let labels = [
-        "percentage:",
-        "discharging,",
-        "energy:",
-        "charging,",
-        "battery level",
-        "battery at",
-        "battery:",
-        "charge:",
-    ];
-    if side.is_none() && (by == Teller::Person || !has(lower, &labels)) {
+    let labels =
+        "percentage:|discharging,|energy:|charging,|battery level|battery at|battery:|charge:";
+    if side.is_none() && (by == Teller::Person || !has(lower, labels)) {
         return Vec::new();
     }
     vec![charge(one, stamp(text), side)]
@@ -374,11 +333,9 @@ fn report(text: &str) -> Option<Drain> {
 
 /// Everything about batteries on a line of a program, or in a sentence.
 pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
-    let unit = text.contains('%')
-        || text.contains("Wh")
-        || text.contains("Ah")
-        || has(lower, &["percent"]);
-    let named = FILES.iter().any(|f| lower.contains(f.0)) || has(lower, &["capacity"]);
+    let unit =
+        text.contains('%') || text.contains("Wh") || text.contains("Ah") || has(lower, "percent");
+    let named = FILES.iter().any(|f| lower.contains(f.0)) || has(lower, "capacity");
     if !(unit || named) {
         return Vec::new();
     }
@@ -389,10 +346,10 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
         return vec![Fact::Drain(d)];
     }
     // A state of the platform has per cents too.
-    let battery = has(lower, &["batter", "bat0", "bat1", "energy", "charg", "percentage:"])
-        && !has(lower, &["residency", "s0ix", "awake", "while i", "?"]);
+    let battery = has(lower, "batter|bat0|bat1|energy|charg|percentage:")
+        && !has(lower, "residency|s0ix|awake|while i|?");
     // Of a car too: a sentence names the battery, or a sleep between two figures.
-    let battery = battery && (by == Teller::Program || has(lower, &["batter", "bat0", "bat1"]));
+    let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
     let both = || super::prose::is_of_sleep(lower) && text.matches('%').count() == 2;
     if !battery && !both() {
         return Vec::new();

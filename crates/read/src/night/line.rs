@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-/// Whether a text has any of these.
-pub(crate) fn has(text: &str, parts: &[&str]) -> bool {
-    parts.iter().any(|p| text.contains(p))
+/// Whether a text has any of these, which bars part.
+pub(crate) fn has(text: &str, parts: &str) -> bool {
+    parts.split('|').any(|p| text.contains(p))
 }
 
 /// Whether a text has a word, and not as a part of another.

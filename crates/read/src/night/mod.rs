@@ -43,6 +43,9 @@ const SHOWN: usize = 240;
 /// A paragraph has fewer bytes.
 const PARAGRAPH: usize = 2_000;
 
+/// So many words begin a sentence.
+const WORDS: usize = 5;
+
 /// Below the line of a round so many facts may stand before its end.
 const BELOW: usize = 3;
 
@@ -375,7 +378,9 @@ impl Reading {
                 }
             }
         }
-        let fact = round::read(text, lower).filter(|_| !self.goes_on(text));
+        // Words that go on number things too.
+        let any = |f: &Fact| matches!(f, Fact::Round(r) if r.by == rounds::Teller::OfAnything);
+        let fact = round::read(text, lower).filter(|f| !(any(f) && self.goes_on(text)));
         if let Some(mut fact) = fact {
             if let Fact::Round(Round { end, .. }) = &mut fact
                 && *end != End::Unknown
@@ -468,7 +473,7 @@ impl Reading {
 
     /// Whether a line goes on with the sentence that the line before it began.
     fn goes_on(&self, text: &str) -> bool {
-        !self.words.is_empty()
+        self.words.split_whitespace().count() >= WORDS
             && !self.words.ends_with(['.', ':', '!', '?'])
             && text.starts_with(|c: char| c.is_ascii_lowercase())
     }

@@ -37,58 +37,25 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Whether a sentence is about the sleep of a machine.
 pub(crate) fn is_of_sleep(lower: &str) -> bool {
     let words = ["sleep", "sleeps", "asleep", "slept", "resume", "resumes", "standby", "s3"];
-    let parts = ["suspen", "s2idle", "s0ix", "hibernat", "rtcwake", "lid closed", "closed the lid"];
-    has(lower, &parts) || words.iter().any(|w| has_word(lower, w))
+    let parts = "suspen|s2idle|s0ix|hibernat|rtcwake|lid closed|closed the lid";
+    has(lower, parts) || words.iter().any(|w| has_word(lower, w))
 }
 
 /// Whether a sentence says that something was so: it asks nothing, wishes nothing, tells of no
 /// cure and of no time awake.
 fn asserts(lower: &str) -> bool {
-    let not = [
-        "?",
-        "no longer",
-        "fix",
-        " if ",
-        "whether",
-        "works",
-        "working",
-        "should",
-        "would",
-        "expect",
-        "n't fail",
-        "not fail",
-        "n't hang",
-        "not hang",
-        "awake",
-        "while i",
-        "unrelated",
-        "please",
-        "less than",
-        "normal",
-    ];
-    !has(lower, &not) && !lower.starts_with("if ")
+    let not = "?|no longer|fix| if |whether|works|working|should|would|expect|n't fail|not fail|n't hang|not hang|awake|while i|unrelated|please|less than|normal";
+    !has(lower, not) && !lower.starts_with("if ")
 }
 
 /// Words for a machine that did not come back from a sleep.
-const HUNG: [&str; 12] = [
-    "hang",
-    "hung",
-    "froze",
-    "freezes",
-    "stuck",
-    "died",
-    " dead",
-    "black",
-    "crash",
-    "not come back",
-    "not wake",
-    "not resume",
-];
+const HUNG: &str =
+    "hang|hung|froze|freezes|stuck|died| dead|black|crash|not come back|not wake|not resume";
 
-/// Whether words below a round say that it failed: `the machine hung`, `Suspend test failed`.
+/// Whether words below a round say that the machine hung, or that the sleep failed.
 pub(crate) fn says_failed(lower: &str) -> bool {
-    let machine = ["machine", "system", "board", "dut", "laptop", "device under test"];
-    let hung = has(lower, &HUNG) && has(lower, &machine);
+    let machine = "machine|system|board|dut|laptop|device under test";
+    let hung = has(lower, HUNG) && has(lower, machine);
     asserts(lower) && (hung || is_of_sleep(lower) && lower.contains("fail"))
 }
 
@@ -105,7 +72,7 @@ pub(crate) fn read(text: &str, lower: &str, of_sleep: bool) -> Vec<Fact> {
         }
         out.extend(drain(lower).map(Fact::Drain));
     }
-    if has_word(lower, "s0ix") && has(lower, &["passed", "has pass"]) && asserts(lower) {
+    if has_word(lower, "s0ix") && has(lower, "passed|has pass") && asserts(lower) {
         out.push(Fact::Passed);
     }
     if is_claim(text, lower, of_sleep) {
@@ -122,10 +89,9 @@ fn is_times(word: &str) -> bool {
     TIMES.iter().any(|t| word.starts_with(t)) || matches!(word, "s3" | "s2idle" | "sleeps")
 }
 
-/// `failed at 200th time`, `hangs on the 37th suspend`, `after 412 cycles it failed`, `died on
-/// iteration 12`: a round that somebody says failed.
+/// The round that somebody says failed, by its number.
 fn round(text: &str, lower: &str) -> Option<Round> {
-    if !(has(lower, &HUNG) || has(lower, &["fail", "timed out"])) {
+    if !(has(lower, HUNG) || has(lower, "fail|timed out")) {
         return None;
     }
     let words: Vec<&str> = lower
@@ -140,7 +106,7 @@ fn round(text: &str, lower: &str) -> Option<Round> {
     let whole = |w: &str| number(w.trim_start_matches('#')).filter(|n| n.1.is_empty()).map(|n| n.0);
     let pair = |p: &[&str]| match (ordinal(p[0]), whole(p[1]), whole(p[0])) {
         (Some(n), ..) if is_times(p[1]) => Some(n),
-        (_, Some(n), _) if is_times(p[0]) && !p[0].ends_with('s') => Some(n),
+        (_, Some(n), _) if TIMES.contains(&p[0]) => Some(n),
         _ => None,
     };
     // `after 412 cycles`.
@@ -165,15 +131,14 @@ fn round(text: &str, lower: &str) -> Option<Round> {
     Some(Round { number, of, end: End::Failed, said, by: Teller::Unclear })
 }
 
-/// `3 out of 100 suspends fail`, `the resume fails 1 in 20 times`, `38 suspends with no
-/// failures`, `500 cycles, 3 failures`.
+/// Counts of a run that somebody gives: so many of so many, or none of so many.
 fn share(lower: &str) -> Option<Stats> {
     if !is_of_sleep(lower) {
         return None;
     }
     let stats =
         |of, bad| Stats { done: Some(of), failed: Some((String::new(), bad)), by_program: false };
-    let fails = has(lower, &["fail"]) || has(lower, &HUNG);
+    let fails = has(lower, "fail") || has(lower, HUNG);
     for word in [" out of ", " in ", " of ", "/"] {
         for (at, _) in lower.match_indices(word) {
             let digits = lower.as_bytes()[..at].iter().rev().take_while(|b| b.is_ascii_digit());
@@ -185,7 +150,7 @@ fn share(lower: &str) -> Option<Stats> {
                 && !lower[..begin].ends_with(['/', '.', ':', '-']);
             let of_times = rest.split_whitespace().next().is_none_or(|w| {
                 let w = w.trim_end_matches([',', '.', ')', ':']);
-                w.is_empty() || is_times(w) || has(w, &["fail", "hang", "hung"])
+                w.is_empty() || is_times(w) || has(w, "fail|hang|hung")
             });
             let numbered = lower[..begin].trim_end().rsplit(' ').next().is_some_and(is_times);
             if whole && fails && of_times && !numbered && bad > 0 && of > bad && of >= 5 {
@@ -199,41 +164,28 @@ fn share(lower: &str) -> Option<Stats> {
         words.windows(2).find(|p| of(p[1])).and_then(|p| p[0].parse::<u64>().ok())
     };
     let done = before(&|w| is_times(w) && w.ends_with('s'))?;
-    let none =
-        ["without a single fail", "without fail", "without any fail", "no fail", "zero fail"];
-    let bad = if has(lower, &none) { 0 } else { before(&|w| w.starts_with("fail"))? };
+    let none = "without a single fail|without fail|without any fail|no fail|zero fail";
+    let bad = if has(lower, none) { 0 } else { before(&|w| w.starts_with("fail"))? };
     Some(stats(done, bad))
 }
 
-/// What somebody says that a sleep took: `80% of the battery overnight`, `drained ~20% in ~5
-/// hours of suspend`.
+/// What somebody says that a sleep took of a battery.
 fn drain(lower: &str) -> Option<Drain> {
     // Of two systems on one machine this is about Linux.
     let clause = lower.split(", ").find(|c| c.contains('%') && !c.contains("windows"))?;
     let clause = if lower.contains("windows") { clause } else { lower };
-    let verbs = [
-        "burn",
-        "lost",
-        "lose",
-        "losing",
-        "drain",
-        "consum",
-        "used",
-        "drop",
-        "battery loss",
-        "discharged",
-    ];
+    let verbs = "burn|lost|lose|losing|drain|consum|used|drop|battery loss|discharged";
     let begins = |at: &usize| !clause[..*at].ends_with(|c: char| c.is_alphanumeric());
-    let at = verbs.iter().filter_map(|v| clause.find(v).filter(begins)).min()?;
+    let at = verbs.split('|').filter_map(|v| clause.find(v).filter(begins)).min()?;
     let of_sleep = is_of_sleep(lower);
-    let battery = clause.contains("batter") || of_sleep && has(clause, &["drain", "discharg"]);
+    let battery = clause.contains("batter") || of_sleep && has(clause, "drain|discharg");
     // Two figures of one kind are readings.
     let all: Vec<_> = quantities(clause).into_iter().filter(|q| q.2 == Gauge::Percent).collect();
     let near = all.first().filter(|q| battery && all.len() == 1 && q.0.abs_diff(at) <= NEAR)?;
-    let hourly = has(&clause[near.1..], &["per hour", "/h", "an hour", "hourly"]);
+    let hourly = has(&clause[near.1..], "per hour|/h|an hour|hourly");
     let about = hourly
         || clause[..near.0].ends_with('~')
-        || has(clause, &["about", "around", "almost", "roughly", "nearly"]);
+        || has(clause, "about|around|almost|roughly|nearly");
     // The length that stands behind the figure, else the one before.
     let seconds = if hourly {
         Some(3_600)
@@ -257,7 +209,7 @@ fn is_claim(sentence: &str, lower: &str, of_sleep: bool) -> bool {
     let is_words = letters * 100 >= sentence.chars().count() * WORDY
         && sentence.matches(": ").count() < 2
         && !sentence.contains(['|', '[', '=', '+'])
-        && !has(sentence, &["PM: ", "/*", "//"]);
+        && !has(sentence, "PM: |/*|//");
     let wakes = ["wake", "wakes", "woke", "woken", "waking"].iter().any(|w| has_word(lower, w));
     let object = ["machine", "laptop", "system", "notebook", "computer", "it", "itself"];
     let of_machine = of_sleep || object.iter().any(|w| has_word(lower, w));
@@ -291,12 +243,12 @@ fn is_claim(sentence: &str, lower: &str, of_sleep: bool) -> bool {
 /// `70-minute suspend`, `slept 8h 30m`, `after 5 h suspend`: how long somebody says that a
 /// sleep was.
 pub(crate) fn lasted(text: &str, lower: &str) -> Option<i64> {
-    if !(is_of_sleep(lower) || has(lower, &["overnight"])) || lower.contains('?') {
+    if !(is_of_sleep(lower) || has(lower, "overnight")) || lower.contains('?') {
         return None;
     }
     let times = super::charge::clocks(text);
     if let [first, last] = times[..]
-        && has(lower, &["→", "->", " to ", "until", "–", " - "])
+        && has(lower, "→|->| to |until|–| - ")
     {
         return Some((last - first).rem_euclid(86_400));
     }

@@ -39,20 +39,8 @@ fn is_of_sleep(lower: &str) -> bool {
 }
 
 fn failed(lower: &str) -> bool {
-    let no = [
-        "0 fail",
-        "no fail",
-        "failed: 0",
-        "failures: 0",
-        "not fail",
-        "fatal",
-        "fail:0",
-        "fails: 0",
-        "n't fail",
-        "fixed",
-    ];
-    has(lower, &["fail", "hang", "hung", "did not resume", "timed out", "timeout", "crash"])
-        && !has(lower, &no)
+    let no = "0 fail|no fail|failed: 0|failures: 0|not fail|fatal|fail:0|fails: 0|n't fail|fixed";
+    has(lower, "fail|hang|hung|did not resume|timed out|timeout|crash") && !has(lower, no)
 }
 
 /// `cycle 96 of 100`, `Suspend     2 of 10:`, `Round(14/15)`, `iteration 7/50`, `Cycle: 12`.
@@ -89,7 +77,7 @@ fn end(lower: &str) -> End {
         End::Shallow
     } else if failed(lower) {
         End::Failed
-    } else if has(lower, &["pass", "success", " ok", "done", "wake for", "resumed"]) {
+    } else if has(lower, "pass|success| ok|done|wake for|resumed") {
         End::Back
     } else {
         End::Unknown
@@ -99,7 +87,7 @@ fn end(lower: &str) -> End {
 /// fwts tells a sleep that was not deep from one that failed (src/acpi/s3/s3.c), and so does
 /// ChromeOS' suspend_stress_test.
 fn is_shallow(lower: &str) -> bool {
-    has(lower, &["notdeepest", "s0ix count did", "residency did not"])
+    has(lower, "notdeepest|s0ix count did|residency did not")
 }
 
 /// Whether fwts fails a sleep: its tests of S3, S4 and s2idle name their failures by it
@@ -107,7 +95,7 @@ fn is_shallow(lower: &str) -> bool {
 fn fwts_fails(text: &str) -> bool {
     let name = text.strip_prefix("FAILED [").and_then(|r| r.split_once("] "));
     name.and_then(|n| n.1.split(':').next())
-        .is_some_and(|n| has(n, &["S3", "S4", "S2idle", "Suspend", "Hibernat", "PMAction"]))
+        .is_some_and(|n| has(n, "S3|S4|S2idle|Suspend|Hibernat|PMAction"))
 }
 
 /// What a line of a program below a round ends it with: `Suspend failed`, `FAILED [HIGH]
@@ -121,11 +109,11 @@ pub(crate) fn outcome(text: &str, lower: &str) -> Option<(End, bool)> {
         return Some((End::Failed, fwts_fails(text)));
     }
     let suspend = lower.starts_with("suspend failed") || lower.contains("...suspend failed");
-    let rtcwake = lower.starts_with("rtcwake: ") && has(lower, &["error", "failed"]);
+    let rtcwake = lower.starts_with("rtcwake: ") && has(lower, "error|failed");
     if suspend || rtcwake || lower.contains("pm-action failed") {
         return Some((End::Failed, false));
     }
-    let back = has(lower, &["rtcwake: wakeup from", "pm-action returned 0", "passed: test"]);
+    let back = has(lower, "rtcwake: wakeup from|pm-action returned 0|passed: test");
     back.then_some((End::Back, false))
 }
 
@@ -158,7 +146,8 @@ fn stats(text: &str, lower: &str) -> Option<Stats> {
 
 /// What a line of a program says of rounds.
 pub(crate) fn read(text: &str, lower: &str) -> Option<Fact> {
-    if !text.bytes().any(|b| b.is_ascii_digit()) || is_sentence(text) {
+    let comment = text.starts_with("//") || text.starts_with("/*");
+    if !text.bytes().any(|b| b.is_ascii_digit()) || is_sentence(text) || comment {
         return None;
     }
     if let Some(s) = stats(text, lower) {

@@ -185,11 +185,12 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
             .unwrap_or("")
             .to_owned(),
     };
-    // Who went down just before.
-    let down = |at: usize| {
-        let end = (at + 2).min(case.messages.len());
-        let near = &case.messages[at.saturating_sub(2)..end];
-        near.iter().rev().find(|m| m.has("-> D3") || m.has("state changed to D3"))
+    // Who went down just before, or what did just behind.
+    let down =
+        |at: usize| case.messages[at.saturating_sub(2)..at].iter().rev().find(|m| m.has("-> D3"));
+    let falls = |at: usize| {
+        let next = case.messages.get(at + 1);
+        down(at).is_some() || next.is_some_and(|m| m.has("state changed to D3"))
     };
     // The kernel says so of every resource that two devices share, at boot too. One that is
     // still on when all of a sleep's devices are down is another matter.
@@ -199,7 +200,7 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
         let off = |o: &Message| o.has("turned off") && name(o) == name(m);
         m.has("Power resource")
             && m.has("still in use")
-            && (sleep.is_some() || down(*at).is_some())
+            && (sleep.is_some() || falls(*at))
             && !case.messages[at + 1..end].iter().any(off)
     };
     let Some((at, first)) = case.messages.iter().enumerate().find(stays) else { return };

@@ -1,7 +1,7 @@
 //! What texts say of nights besides the messages of a kernel: what a sleep counted, what
 //! blocked it, what it cost, which round of many failed.
 
-mod again;
+pub(super) mod again;
 mod condition;
 mod cost;
 mod counted;
