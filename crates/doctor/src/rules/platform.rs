@@ -151,7 +151,6 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
             None => f.says("The machine slept in name only: the self-test counted no S0ix."),
         };
         out.push(because(case, f.look(CONSTRAINTS).shown_by(evidence(m))));
-        return;
     }
 }
 
