@@ -1,7 +1,7 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
-use super::night::{again, owner};
+use super::night::{owner, turns};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -224,7 +224,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let which = if named || told { "" } else { " Which device raised it is not in the text." };
     // Of several sleeps each has its length and perhaps its waker.
-    let slept = match again::asleep(case) {
+    let slept = match turns::asleep(case) {
         Some((s @ 1.., 1)) => {
             format!("Slept {}; woken", say::span(Ns(s.saturating_mul(1_000_000_000))))
         }

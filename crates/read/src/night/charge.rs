@@ -1,6 +1,6 @@
 //! What a battery said, by files, by programs and by people.
 
-use super::line::has;
+use super::line::{has, is_of_sleep};
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side, Teller};
 
@@ -268,7 +268,7 @@ fn file(text: &str, lower: &str) -> Option<Charge> {
 /// to 71% of the battery`.
 fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
     let list = quantities(text);
-    let of_sleep = super::prose::is_of_sleep(lower);
+    let of_sleep = is_of_sleep(lower);
     let charge = |q: &Quantity, at: Option<i64>, side: Option<Side>| Charge {
         battery: battery(text),
         of: q.2,
@@ -350,7 +350,7 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
         && !has(lower, "residency|s0ix|awake|while i|?");
     // Of a car too: a sentence names the battery, or a sleep between two figures.
     let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
-    let both = || super::prose::is_of_sleep(lower) && text.matches('%').count() == 2;
+    let both = || is_of_sleep(lower) && text.matches('%').count() == 2;
     if !battery && !both() {
         return Vec::new();
     }

@@ -15,6 +15,13 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+/// Whether a sentence is about the sleep of a machine.
+pub(crate) fn is_of_sleep(lower: &str) -> bool {
+    let words = ["sleep", "sleeps", "asleep", "slept", "resume", "resumes", "standby", "s3"];
+    let parts = "suspen|s2idle|s0ix|hibernat|rtcwake|lid closed|closed the lid";
+    has(lower, parts) || words.iter().any(|w| has_word(lower, w))
+}
+
 /// Longer lines are no rows of a table.
 const LONGEST: usize = 1_000;
 

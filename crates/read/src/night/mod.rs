@@ -489,7 +489,7 @@ impl Reading {
         let mut of_sleep = false;
         for (at, sentence) in prose::sentences(&words) {
             let lower = sentence.to_ascii_lowercase();
-            of_sleep |= prose::is_of_sleep(&lower);
+            of_sleep |= line::is_of_sleep(&lower);
             let text = sentence.trim();
             let said = charge::read(sentence, &lower, Teller::Person);
             for fact in said.into_iter().chain(prose::read(sentence, &lower, of_sleep)) {

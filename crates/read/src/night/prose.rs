@@ -2,7 +2,7 @@
 
 use super::charge::{duration, quantities};
 use super::count::number;
-use super::line::{has, has_word};
+use super::line::{has, has_word, is_of_sleep};
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::charge::{Drain, Gauge};
 use dormouse_doctor::night::machine::Owner;
@@ -32,13 +32,6 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
         at += end;
         Some((at - end, &rest[..end]))
     })
-}
-
-/// Whether a sentence is about the sleep of a machine.
-pub(crate) fn is_of_sleep(lower: &str) -> bool {
-    let words = ["sleep", "sleeps", "asleep", "slept", "resume", "resumes", "standby", "s3"];
-    let parts = "suspen|s2idle|s0ix|hibernat|rtcwake|lid closed|closed the lid";
-    has(lower, parts) || words.iter().any(|w| has_word(lower, w))
 }
 
 /// Whether a sentence says that something was so: it asks nothing, wishes nothing, tells of no

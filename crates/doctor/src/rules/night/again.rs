@@ -1,6 +1,7 @@
 //! Short sleeps again and again: a loop, by the clock on the wall.
 
 use super::rounds;
+use super::turns::{Turn, turns};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::night::{Fact, Item};
@@ -17,44 +18,6 @@ const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
 const TURNS: usize = 3;
 
-/// One sleep: begin and end in ms of the wall clock, and its lines.
-struct Turn<'a> {
-    from: i64,
-    to: i64,
-    begin: &'a Item,
-    end: &'a Item,
-}
-
-/// Sleeps of a text by the wall clock, in order.
-fn turns(case: &Case) -> Vec<Turn<'_>> {
-    let clock = |i: &'_ Item| match i.fact {
-        Fact::Clock { begins, ms, precise } => Some((begins, ms, precise)),
-        _ => None,
-    };
-    let exact = case.night.items.iter().filter_map(clock).any(|c| c.2);
-    let mut out: Vec<Turn<'_>> = Vec::new();
-    let mut open: Option<(&Item, i64)> = None;
-    for item in &case.night.items {
-        let Some((begins, ms, precise)) = clock(item) else { continue };
-        if precise != exact {
-            continue;
-        }
-        match (begins, open) {
-            // Both the daemon and the kernel tell of one begin.
-            (true, Some((_, from))) if (0..TOGETHER).contains(&(ms - from)) => {}
-            (true, _) => open = Some((item, ms)),
-            (false, Some((begin, from))) if ms >= from => {
-                out.push(Turn { from, to: ms, begin, end: item });
-                open = None;
-            }
-            (false, Some(_)) => open = None,
-            // The kernel tells of the end after tasks were started.
-            (false, None) => {}
-        }
-    }
-    out
-}
-
 /// Whether the messages of a turn say that it was given up: no sleep, however long it took.
 fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     let words = [
@@ -69,15 +32,6 @@ fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     let end = case.messages.partition_point(|m| m.line <= t.end.line);
     let inside = case.messages.get(first..end).unwrap_or_default();
     inside.iter().any(|m| words.iter().any(|w| m.has(w)))
-}
-
-/// Lines of one begin stand so many ms apart at most.
-const TOGETHER: i64 = 30_000;
-
-/// How long the sleeps of a text took in all by the wall clock, in s, and how many they are.
-pub(crate) fn asleep(case: &Case) -> Option<(i64, usize)> {
-    let all = turns(case);
-    (!all.is_empty()).then(|| (all.iter().map(|t| (t.to - t.from) / 1_000).sum(), all.len()))
 }
 
 fn span(ms: i64) -> String {

@@ -1,7 +1,7 @@
 //! What a sleep cost: watts, per cent an hour, and how long the battery would last.
 
-use super::again;
 use super::required::HOT;
+use super::turns;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
@@ -72,7 +72,7 @@ fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
         .or_else(|| {
             said(items.get(last + 1..(last + 1 + NEAR).min(items.len())).unwrap_or_default())
         })
-        .or_else(|| again::asleep(case).map(|a| a.0))
+        .or_else(|| turns::asleep(case).map(|a| a.0))
 }
 
 /// So many facts around two readings may tell the length of their sleep.
@@ -260,7 +260,7 @@ fn claimed(case: &Case) -> Option<Finding> {
         .collect();
     let known = is_known(case);
     let (item, d) = *all.iter().find(|d| known || d.1.of_sleep)?;
-    let log = again::asleep(case);
+    let log = turns::asleep(case);
     let words = d.seconds.filter(|s| *s > 0);
     let about = if d.about { "about " } else { "" };
     let what = match (d.percent, d.energy) {

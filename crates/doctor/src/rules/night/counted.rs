@@ -1,9 +1,9 @@
 //! Two readings of a counter: what grew between them, and what did not, with a sleep between
 //! them or without.
 
-use super::again;
 use super::latency::is_named;
 use super::required::{Depth, LEAST, depth_of, told_depth};
+use super::turns;
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -386,7 +386,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
             .shown_by([Evidence::from(item)]),
         (us, _) => {
             // One sleep of a known length.
-            let length = again::asleep(case).filter(|a| a.1 == 1).and_then(|a| u64::try_from(a.0).ok());
+            let length = turns::asleep(case).filter(|a| a.1 == 1).and_then(|a| u64::try_from(a.0).ok());
             let deep = depth_of(us, length);
             let of = length.map_or(String::new(), |s| format!(" of {}", time(s * 1_000_000)));
             let how = match deep {

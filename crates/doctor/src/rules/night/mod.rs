@@ -1,7 +1,7 @@
 //! What texts say of nights besides the messages of a kernel: what a sleep counted, what
 //! blocked it, what it cost, which round of many failed.
 
-pub(super) mod again;
+mod again;
 mod condition;
 mod cost;
 mod counted;
@@ -11,6 +11,7 @@ mod required;
 mod rounds;
 mod shares;
 mod tool;
+pub(super) mod turns;
 
 use crate::case::Case;
 use crate::finding::Finding;
