@@ -50,10 +50,14 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// The change as a share of the larger of both numbers, in thousandths; all of it for
-    /// words that differ.
+    /// The change as a share of the larger of both numbers, in thousandths; of two shares of
+    /// one whole their distance, a thousandth of the whole; all of it for words that differ.
     pub fn weight(&self) -> u64 {
         match &self.cells {
+            [
+                Cell::Number { thousandths: a, unit: "%" },
+                Cell::Number { thousandths: b, unit: "%" },
+            ] => a.abs_diff(*b) / 100,
             [Cell::Number { thousandths: a, .. }, Cell::Number { thousandths: b, .. }] => {
                 let most = u128::from(a.unsigned_abs().max(b.unsigned_abs()).max(1));
                 u64::try_from(u128::from(a.abs_diff(*b)) * 1_000 / most).unwrap_or(u64::MAX)
@@ -94,8 +98,10 @@ pub fn beside(a: &Table, b: &Table) -> Option<Beside> {
     if a.kind != b.kind || moved.is_empty() {
         return None;
     }
-    // Between equals the order of the table stays.
-    moved.sort_by_key(|m| std::cmp::Reverse(m.weight()));
+    // Shares of one whole first: they say what became of it. Between equals the order of the
+    // table stays.
+    let part = |m: &Moved| matches!(m.cells[0], Cell::Number { unit: "%", .. }) && m.weight() > 0;
+    moved.sort_by_key(|m| std::cmp::Reverse((part(m), m.weight())));
     let lacks = |t: &Table, other: &std::collections::BTreeMap<String, Cell>| {
         let names = t.cells.iter().map(|c| c.0.clone());
         names.filter(|n| !other.contains_key(n)).collect::<Vec<_>>()
@@ -127,6 +133,12 @@ mod tests {
         let order: Vec<&str> = found.moved.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(order, ["z", "y", "x"]);
         assert_eq!(found.moved[1].weight(), 666);
+        // A small share that grew tenfold weighs less than a large one that lost a fifth.
+        let part = |n| Cell::thousandths(n, "%");
+        let a_parts = table("a", &[("low", part(1_200)), ("high", part(92_000))]);
+        let b_parts = table("b", &[("low", part(12_000)), ("high", part(71_000))]);
+        let parts = beside(&a_parts, &b_parts).expect("cells in common");
+        assert_eq!((parts.moved[0].name.as_str(), parts.moved[0].weight()), ("high", 210));
         assert_eq!(found.alone, [std::vec!["only".to_string()], std::vec![]]);
         assert_eq!(beside(&a, &table("c", &[("q", us(1))])), None);
         assert_eq!(beside(&a, &Table { kind: "other", ..b }), None);

@@ -88,3 +88,26 @@ fn tables_of_two_files_and_of_one_mail_are_compared() {
         assert_eq!(ran(&["compare"], &[&a]).0, Some(2), "{name}");
     }
 }
+
+/// Counters of idle states only grow: the second dump of one boot holds the first, and what came
+/// between them is what is beside it.
+#[test]
+fn of_two_dumps_of_one_boot_the_time_between_them_is_compared() {
+    let dump = |shallow: u32, deep: u32| {
+        format!(
+            "$ cpupower idle-info\nCPUidle driver: psci_idle\nanalyzing CPU 0:\nNumber of idle states: 2\n\
+             WFI:\nFlags/Description: WFI\nLatency: 1\nUsage: {shallow}\nDuration: {shallow}000\n\
+             cpu-sleep:\nFlags/Description: cpu-sleep\nLatency: 300\nUsage: {deep}\nDuration: {deep}000\n"
+        )
+    };
+    let mail =
+        format!("Before:\n{}\nand after the fix:\n{}", dump(9_000, 1_000), dump(9_100, 1_900));
+    let (code, screen) = ran(&["compare"], &[&file("cpupower-grown.txt", &mail)]);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("10.00 %     90.00 %   +80.00 points"), "{screen}");
+    // Counters of another boot are another measurement.
+    let mail = format!("Before:\n{}\nand after the fix:\n{}", dump(9_000, 1_000), dump(100, 900));
+    let (_, screen) = ran(&["compare"], &[&file("cpupower-boot.txt", &mail)]);
+    assert!(screen.contains("10.00 %     90.00 %   +80.00 points"), "{screen}");
+    assert!(!screen.contains("between the two dumps"), "{screen}");
+}

@@ -146,6 +146,8 @@ impl Dump {
                 Status::Off(Some(n)) => format!("off-{n}"),
             };
             cells.push((d.name.clone(), Cell::Word(status)));
+            let performance = d.performance.map(|n| Cell::whole(n, ""));
+            cells.extend(performance.map(|n| (format!("{}, performance state", d.name), n)));
             for x in &d.devices {
                 let name = format!("{} / {}", d.name, x.name());
                 cells.push((name, Cell::Word(x.runtime.name().into())));

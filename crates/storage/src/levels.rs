@@ -247,7 +247,8 @@ pub fn shift(a: &Transitions, b: &Transitions) -> Option<(usize, u64, u64)> {
     if !same || all_a == 0 || all_b == 0 {
         return None;
     }
-    let share = |time: u64, all: u64| (u128::from(time) * 1_000 / u128::from(all)) as u64;
+    let share =
+        |time: u64, all: u64| (u128::from(time) * 2_000 / u128::from(all)).div_ceil(2) as u64;
     let shares =
         a.levels.iter().zip(&b.levels).map(|(x, y)| (share(x.time, all_a), share(y.time, all_b)));
     let most = shares.enumerate().max_by_key(|(n, (x, y))| (x.abs_diff(*y), std::cmp::Reverse(*n)));
@@ -264,7 +265,11 @@ pub fn differs(a: &Drive, b: &Drive) -> Option<u32> {
 impl Drive {
     /// Its power states and settings as a table.
     pub fn table(&self) -> Table {
-        let watts = |uw: u64| Cell::thousandths(i64::try_from(uw / 1_000).unwrap_or(i64::MAX), "W");
+        // In W with three digits, where no state of the drive has more.
+        let all = self.states.iter().flat_map(|s| [s.most, s.idle, s.active]);
+        let fine = all.flatten().any(|uw| uw % 1_000 != 0);
+        let (unit, of) = if fine { ("mW", 1) } else { ("W", 1_000) };
+        let watts = |uw: u64| Cell::thousandths(i64::try_from(uw / of).unwrap_or(i64::MAX), unit);
         let mut cells = Vec::new();
         for s in &self.states {
             let mut cell = |what: &str, cell: Cell| {
@@ -300,14 +305,17 @@ impl Transitions {
         let all = self.time().max(1);
         let mut cells: Vec<(String, Cell)> = Vec::new();
         for l in &self.levels {
-            let share = u128::from(l.time) * 100_000 / u128::from(all);
+            let share = (u128::from(l.time) * 200_000 / u128::from(all)).div_ceil(2);
             let share = i64::try_from(share).unwrap_or(i64::MAX);
             let name =
                 format!("{}.{} MHz", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000);
             cells.push((name, Cell::thousandths(share, "%")));
         }
         let total = self.total.unwrap_or_else(|| self.counted());
-        cells.push(("changes".into(), Cell::whole(total, "")));
+        // Tables count since the device exists, each over a time of its own.
+        let rate = u128::from(total) * 1_000_000 / u128::from(all);
+        let rate = i64::try_from(rate).unwrap_or(i64::MAX);
+        cells.push(("changes a second".into(), Cell::thousandths(rate, "")));
         Table { kind: "trans_stat of devfreq", label: self.name.clone(), cells }
     }
 }

@@ -98,5 +98,17 @@ pub fn compare_one(given: &Given) -> Result<Option<Beside>> {
     let r = given.idle(Keep::Counts)?;
     let slept = r.traces.iter().filter(|t| t.tally.sleeps() > 0);
     let traces: Vec<_> = slept.cloned().collect();
-    Ok(just_two(&r.runs[..r.runs.len().min(2)], &traces, &r.snapshots, false))
+    let found = just_two(&r.runs[..r.runs.len().min(2)], &traces, &r.snapshots, false);
+    // Counters that only grew hold what the first dump says: what came after it is compared.
+    let [before, after] = &r.snapshots[..] else { return Ok(found) };
+    let later = after.since(before).ok().filter(|(_, backwards)| *backwards == 0);
+    let Some((later, _)) = later.filter(|_| r.runs.is_empty() && traces.is_empty()) else {
+        return Ok(found);
+    };
+    let named = |s: &Snapshot, label: &str| Measurement {
+        label: label.into(),
+        ..Measurement::of_snapshot(s)
+    };
+    let since = "between the two dumps";
+    Ok(beside(&named(before, "until the first dump"), &named(&later, since)).or(found))
 }

@@ -19,7 +19,7 @@ pub fn tables(b: &Beside) -> String {
             m.name,
             cell(&m.cells[0]),
             cell(&m.cells[1]),
-            percent(m)
+            if matches!(m.cells[0], Cell::Number { .. }) { percent(m) } else { String::new() }
         ),
         None => "Nothing that both tables have changed.".into(),
     };
@@ -68,14 +68,17 @@ fn cell(c: &Cell) -> String {
     }
 }
 
-/// `, +12.5 %` of the first; empty of words, and where the first is nothing.
+/// `, +12.5 %` of the first; of shares of one whole the points between them.
 fn percent(m: &Moved) -> String {
-    let [Cell::Number { thousandths: a, .. }, Cell::Number { thousandths: b, .. }] = &m.cells
+    let [Cell::Number { thousandths: a, unit }, Cell::Number { thousandths: b, .. }] = &m.cells
     else {
         return if m.weight() > 0 { ", changed".into() } else { ", =".into() };
     };
     if a == b {
         return ", =".into();
+    }
+    if *unit == "%" {
+        return format!(", {:+.1} points", (*b as f64 - *a as f64) / 1_000.0);
     }
     if *a == 0 {
         return ", from nothing".into();

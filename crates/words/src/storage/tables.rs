@@ -157,7 +157,7 @@ pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
                 &format!(
                     "  {:>12} MHz{:>14} s{:>9}{}",
                     format!("{}.{}", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000),
-                    format!("{}.{}", grouped(l.time / 1_000), l.time % 1_000 / 100),
+                    format!("{}.{}", grouped((l.time + 50) / 1_000), (l.time + 50) % 1_000 / 100),
                     percent(l.time, all),
                     if l.now { "  now" } else { "" }
                 ),
