@@ -2,7 +2,7 @@
 //! include/trace/events/pci.h:pcie_link_event, drivers/pci/pci.h:__pcie_update_link_speed, 7.3).
 
 use crate::evidence::{cycles, seen};
-use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use dormouse_base::capture::Capture;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ fn transfers(speed: u32) -> &'static str {
 
 /// Ports whose link was better earlier in the same cycle than at its end.
 pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
-    // Port and what is wrong, with the cycle and time of each.
-    let mut found: BTreeMap<(String, String), Vec<(usize, Ns, String)>> = BTreeMap::new();
+    // Port and what is wrong.
+    let mut found: BTreeMap<(String, String), Vec<Evidence>> = BTreeMap::new();
     for (at, c) in cycles(capture) {
         let mut ports: BTreeMap<&str, (Link, Link, Ns, &str)> = BTreeMap::new();
         for e in &c.events {
@@ -82,17 +82,17 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
             } else {
                 continue;
             };
-            found.entry((port.to_string(), wrong)).or_default().push((at, time, text.to_string()));
+            found.entry((port.to_string(), wrong)).or_default().push(seen(capture, at, time, text));
         }
     }
-    for ((port, wrong), times) in found {
+    for ((port, wrong), evidence) in found {
         let level = if wrong.starts_with("did") { Level::Broken } else { Level::Slow };
         let f = Finding::new(("pci-link", Area::Phase, level), Confidence::Likely)
             .says(format!("The PCI Express link below {port} {wrong}."))
             .look("Look at what lspci -vv says of LnkSta there. If it stays so: try pcie_aspm=off or another slot or cable, and report it with the trace.")
             .of_devices([Device { name: port, driver: String::new() }])
-            .times(times.len())
-            .shown_by(times.iter().take(3).map(|(at, time, text)| seen(capture, *at, *time, text)));
+            .times(evidence.len())
+            .shown_by(evidence.into_iter().take(3));
         out.push(f);
     }
 }
