@@ -34,7 +34,7 @@ pub struct HoldArgs {
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
     /// Let the limit hold in s2idle too.
-    #[arg(long, conflicts_with = "cpus")]
+    #[arg(long, hide = true, conflicts_with = "cpus")]
     s2idle: bool,
     /// The command.
     #[arg(required = true, last = true, value_name = "COMMAND")]
