@@ -16,6 +16,9 @@
  *              stall N   it computes N ms and lets nobody else
  *   hold     whoever waits by the files below stands until "clear"
  *   wait, thread, work  tasks, threads and works that do not freeze; see waits.c
+ *   sync_ms  how long the file system dormouse_trouble takes to write; see slow.c
+ *   runtime  DEVICE N WHAT: its callback of runtime PM returns -N, and it is asked for
+ *            twice; WHAT is resume or suspend
  *   wake_ms  a wake-up so long after it is written
  *   idle_ms  how long suspend-to-idle lasts before a timer ends it; 0: for ever
  *   measured what each step of the last sleep took, by this module's own clock
@@ -32,6 +35,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/pm_runtime.h>
 #include <linux/pm_wakeup.h>
 #include <linux/sched/clock.h>
 #include <linux/seq_file.h>
@@ -75,6 +79,7 @@ struct step {
 struct one {
 	struct platform_device *pdev;
 	struct step steps[PHASES][TWO];
+	int runtime;
 };
 
 static const char * const names[] = {
@@ -172,15 +177,28 @@ static void trouble_complete(struct device *dev)
 	act(dev, COMPLETE);
 }
 
+static int trouble_runtime_suspend(struct device *dev)
+{
+	struct one *d = dev_get_drvdata(dev);
+
+	return d->runtime > 0 ? -d->runtime : 0;
+}
+
+static int trouble_runtime_resume(struct device *dev)
+{
+	struct one *d = dev_get_drvdata(dev);
+
+	return d->runtime < 0 ? d->runtime : 0;
+}
+
+/* A hibernation goes through the same steps twice. */
 static const struct dev_pm_ops trouble_pm_ops = {
 	.prepare = trouble_prepare,
-	.suspend = trouble_suspend,
-	.suspend_late = trouble_suspend_late,
-	.suspend_noirq = trouble_suspend_noirq,
-	.resume_noirq = trouble_resume_noirq,
-	.resume_early = trouble_resume_early,
-	.resume = trouble_resume,
 	.complete = trouble_complete,
+	SYSTEM_SLEEP_PM_OPS(trouble_suspend, trouble_resume)
+	LATE_SYSTEM_SLEEP_PM_OPS(trouble_suspend_late, trouble_resume_early)
+	NOIRQ_SYSTEM_SLEEP_PM_OPS(trouble_suspend_noirq, trouble_resume_noirq)
+	RUNTIME_PM_OPS(trouble_runtime_suspend, trouble_runtime_resume, NULL)
 };
 
 static struct platform_driver drivers[ARRAY_SIZE(names)];
@@ -256,6 +274,56 @@ static ssize_t plan_write(struct file *file, const char __user *from,
 	return ret ? ret : count;
 }
 
+/* A driver that needs its device, and what it says when it does not get it. */
+static void ask(struct device *dev, bool up)
+{
+	int ret;
+
+	ret = up ? pm_runtime_resume(dev) : pm_runtime_suspend(dev);
+	if (ret < 0)
+		dev_err(dev, "runtime %s failed: %d\n", up ? "resume" : "suspend", ret);
+}
+
+static ssize_t runtime_write(struct file *file, const char __user *from,
+			     size_t count, loff_t *pos)
+{
+	char text[64], device[24], what[24];
+	unsigned int number;
+	struct device *dev;
+	bool up;
+	int d;
+
+	if (count >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, from, count))
+		return -EFAULT;
+	text[count] = '\0';
+	if (sscanf(text, "%23s %u %23s", device, &number, what) != 3)
+		return -EINVAL;
+	d = find(names, ARRAY_SIZE(names), device);
+	if (d < 0)
+		return d;
+	up = !strcmp(what, "resume");
+	dev = &devices[d].pdev->dev;
+	mutex_lock(&plan_lock);
+	if (!up)
+		pm_runtime_set_active(dev);
+	devices[d].runtime = up ? -(int)number : (int)number;
+	pm_runtime_enable(dev);
+	ask(dev, up);
+	msleep(20);
+	ask(dev, up);
+	pm_runtime_disable(dev);
+	pm_runtime_set_suspended(dev);
+	devices[d].runtime = 0;
+	mutex_unlock(&plan_lock);
+	return count;
+}
+
+static const struct file_operations runtime_fops = {
+	.owner = THIS_MODULE, .open = simple_open, .write = runtime_write,
+};
+
 static const struct file_operations plan_fops = {
 	.owner = THIS_MODULE, .open = simple_open, .write = plan_write,
 };
@@ -330,10 +398,26 @@ static int measured_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(measured);
 
+/* A device that waits for what never comes. */
+static int late_probe(struct platform_device *pdev)
+{
+	return dev_err_probe(&pdev->dev, -EPROBE_DEFER, "cannot get its supply\n");
+}
+
+static struct platform_driver late_driver = {
+	.probe = late_probe,
+	.driver = { .name = "cask-sensor" },
+};
+static struct platform_device *late;
+
 static void remove_all(void)
 {
 	unsigned int i;
 
+	if (!IS_ERR_OR_NULL(late)) {
+		platform_device_unregister(late);
+		platform_driver_unregister(&late_driver);
+	}
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!IS_ERR_OR_NULL(devices[i].pdev))
 			platform_device_unregister(devices[i].pdev);
@@ -370,7 +454,13 @@ static int make_all(void)
 		}
 		device_init_wakeup(&devices[i].pdev->dev, true);
 	}
-	return 0;
+	ret = platform_driver_register(&late_driver);
+	if (ret)
+		return ret;
+	late = platform_device_register_simple("cask-sensor", 3, NULL, 0);
+	if (IS_ERR(late))
+		platform_driver_unregister(&late_driver);
+	return PTR_ERR_OR_ZERO(late);
 }
 
 static int __init trouble_init(void)
@@ -387,6 +477,9 @@ static int __init trouble_init(void)
 	ret = trouble_waits_init(dir);
 	if (ret)
 		goto no_waits;
+	ret = trouble_slow_init(dir);
+	if (ret)
+		goto no_slow;
 	ret = make_all();
 	if (ret)
 		goto no_devices;
@@ -394,12 +487,15 @@ static int __init trouble_init(void)
 	if (ret)
 		goto no_devices;
 	debugfs_create_file("plan", 0200, dir, NULL, &plan_fops);
+	debugfs_create_file("runtime", 0200, dir, NULL, &runtime_fops);
 	debugfs_create_file("measured", 0400, dir, NULL, &measured_fops);
 	debugfs_create_file("wake_ms", 0200, dir, NULL, &wake_fops);
 	debugfs_create_u64("idle_ms", 0600, dir, &idle_ms);
 	return 0;
 no_devices:
 	remove_all();
+	trouble_slow_exit();
+no_slow:
 	trouble_waits_exit();
 no_waits:
 	debugfs_remove_recursive(dir);
@@ -413,6 +509,7 @@ static void __exit trouble_exit(void)
 	tracepoint_synchronize_unregister();
 	hrtimer_cancel(&timer);
 	remove_all();
+	trouble_slow_exit();
 	trouble_waits_exit();
 }
 

@@ -11,4 +11,8 @@ void trouble_hold(void);
 int trouble_waits_init(struct dentry *dir);
 void trouble_waits_exit(void);
 
+/* In slow.c: a file system that takes long to write. */
+int trouble_slow_init(struct dentry *dir);
+void trouble_slow_exit(void);
+
 #endif

@@ -18,13 +18,25 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 const TROUBLE: &str = "/sys/kernel/debug/dormouse_trouble";
+const COUNT: &str = "/sys/power/wakeup_count";
+/// Whether events of traces are lines of the log; there if the command line has tp_printk.
+const TRACE: &str = "/proc/sys/kernel/tracepoint_printk";
+/// Thresholds of a task that hangs and of a CPU that does not get on, s, by the files of
+/// /proc/sys/kernel: so short while one is planned, and as kernels come.
+const LIMITS: [(&str, &str, &str); 2] =
+    [("hung_task_timeout_secs", "2", "120"), ("watchdog_thresh", "1", "10")];
 
 fn main() {
     // It starts itself again: as who sleeps, and as who does not freeze.
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("sleep") => {
-            let written = put("/sys/power/state", "mem");
+            if args[2] == "1" {
+                // So a wake-up from here on ends the sleep, and is named.
+                let count = fs::read_to_string(COUNT).unwrap_or_default();
+                let _ = put(COUNT, count.trim());
+            }
+            let written = put("/sys/power/state", &args[1]);
             std::process::exit(written.err().and_then(|e| e.raw_os_error()).unwrap_or(0));
         }
         Some("wait") => {
@@ -56,6 +68,14 @@ fn check() -> usize {
         println!("NOT: the module: {e}");
         return 1;
     }
+    // Its sync is as slow as a plan says.
+    let _ = fs::create_dir_all("/slow");
+    let flags = rustix::mount::MountFlags::empty();
+    if let Err(e) = rustix::mount::mount("slow", "/slow", "dormouse_trouble", flags, None) {
+        println!("NOT: the slow file system: {e}");
+    }
+    set(TRACE, "0");
+    set("/proc/sys/kernel/hung_task_warnings", "-1");
     // The kernel would spend five seconds computing in each test of a sleep.
     set("/sys/module/suspend/parameters/pm_test_delay", "0");
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
@@ -74,10 +94,16 @@ fn check() -> usize {
     failed
 }
 
-/// Sleeps once, and gives what came of it.
+/// Sleeps once, or as often as planned, and gives what came of it.
 fn sleep(words: &HashMap<&str, &str>, log: &mut File) -> String {
     let word = |key: &str| words.get(key).copied().unwrap_or_default();
-    set("/sys/power/mem_sleep", word("mode"));
+    let state = match word("mode") {
+        "disk" | "none" => word("mode"),
+        mode => {
+            set("/sys/power/mem_sleep", mode);
+            "mem"
+        }
+    };
     set("/sys/power/pm_debug_messages", word("debug"));
     set("/sys/power/pm_print_times", word("times"));
     set("/sys/power/pm_freeze_timeout", word("timeout"));
@@ -89,8 +115,18 @@ fn sleep(words: &HashMap<&str, &str>, log: &mut File) -> String {
     if !word("plan").is_empty() {
         set(&format!("{TROUBLE}/plan"), word("plan"));
     }
-    // What the other tasks print belongs to the sleep; what was before does not.
-    let _ = news(log);
+    // What the other tasks print belongs to the sleep; what was before does not, unless it
+    // is the start of the machine that is looked at.
+    if word("boot") == "1" {
+        // A device that waits for another is given up 10 s after the last driver came
+        // (driver_deferred_probe_timeout, drivers/base/dd.c).
+        std::thread::sleep(Duration::from_secs(15));
+    } else {
+        let _ = news(log);
+    }
+    for (file, short, _) in LIMITS.iter().filter(|l| word("limit") == l.0) {
+        set(&format!("/proc/sys/kernel/{file}"), short);
+    }
     if let Some((name, function)) = word("task").split_once(':') {
         children.push(child(&["wait", name, function]));
     }
@@ -101,6 +137,11 @@ fn sleep(words: &HashMap<&str, &str>, log: &mut File) -> String {
         set(&format!("{TROUBLE}/work"), "1");
     }
     std::thread::sleep(Duration::from_millis(300));
+    if word("limit") == LIMITS[0].0 {
+        // The kernel looks once in its own timeout, and who it finds then must have stood
+        // for another.
+        std::thread::sleep(Duration::from_secs(6));
+    }
     if word("fatal") == "1" {
         set("/proc/sys/kernel/panic_on_oops", "1");
         // Nobody is left to read its log but the console.
@@ -111,9 +152,40 @@ fn sleep(words: &HashMap<&str, &str>, log: &mut File) -> String {
     if !word("wake").is_empty() {
         set(&format!("{TROUBLE}/wake_ms"), word("wake"));
     }
-    let code = child(&["sleep"]).wait().ok().and_then(|s| s.code()).unwrap_or(-1);
+    let slow = format!("{TROUBLE}/sync_ms");
+    set(&slow, words.get("sync").unwrap_or(&"0"));
+    let traced = word("traced") == "1";
+    let trace = |on: &str| {
+        set("/sys/kernel/tracing/events/rpm/enable", on);
+        set(TRACE, on);
+    };
+    if traced {
+        trace("1");
+    }
+    if !word("runtime").is_empty() {
+        set(&format!("{TROUBLE}/runtime"), word("runtime"));
+    }
+    let times = if state == "none" { 0 } else { word("again").parse().unwrap_or(1) };
+    let mut code = 0;
+    for n in 0..times {
+        if n > 0 {
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        code = child(&["sleep", state, word("armed")])
+            .wait()
+            .ok()
+            .and_then(|s| s.code())
+            .unwrap_or(-1);
+    }
     std::thread::sleep(Duration::from_millis(100));
+    if traced {
+        trace("0");
+    }
+    set(&slow, "0");
     set(&format!("{TROUBLE}/wake_ms"), "0");
+    for (file, _, usual) in LIMITS.iter().filter(|l| word("limit") == l.0) {
+        set(&format!("/proc/sys/kernel/{file}"), usual);
+    }
     let mut text = format!("#{} {code}\n", word("id"));
     for row in fs::read_to_string(format!("{TROUBLE}/measured")).unwrap_or_default().lines() {
         let _ = writeln!(text, "M {row}");
@@ -123,7 +195,8 @@ fn sleep(words: &HashMap<&str, &str>, log: &mut File) -> String {
     for mut child in children {
         let _ = child.wait();
     }
-    std::thread::sleep(Duration::from_millis(200));
+    // A thread that polls looks every 200 ms whether it may go.
+    std::thread::sleep(Duration::from_millis(500));
     text + "END\n"
 }
 

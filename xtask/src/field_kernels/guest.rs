@@ -43,7 +43,9 @@ pub(super) fn boot(programs: &str, series: &str, plan: &[Sleep]) -> Result<Strin
     archive.file("/trouble.ko", 0o644, &read(&kmod::trouble(&kernel)?)?);
     let words: String = plan.iter().enumerate().map(|(i, s)| s.line(i)).collect();
     archive.file("/plan", 0o644, words.as_bytes());
-    let machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &kernel.release);
+    // Events of traces can be lines of the log.
+    let words = "tp_printk".into();
+    let machine = Machine { words, ..Machine::new(Arch::Amd64, Accel::Icount, 1, &kernel.release) };
     let attend = Attend { wake: true, cut: None, disk_mb: None, drives: &[], limit: LIMIT };
     let output = start(&machine, &kernel.image, &archive.finish(), attend)?;
     eprintln!("a guest of {series}: {:.0} s", output.took.as_secs_f64());

@@ -17,15 +17,27 @@ const AROUND: Ns = Ns(1_000_000);
 /// EBUSY: what a wake-up gives.
 const EBUSY: i32 = 16;
 
-/// The steps whose length the kernel prints, and their phases.
-const STEPS: [(&str, i32, Phase); 6] = [
-    ("dpm_suspend", 2, Phase::Suspend),
-    ("dpm_suspend_late", 2, Phase::Late),
-    ("dpm_suspend_noirq", 2, Phase::Noirq),
-    ("dpm_resume_noirq", 16, Phase::ResumeNoirq),
-    ("dpm_resume_early", 16, Phase::ResumeEarly),
-    ("dpm_resume", 16, Phase::Resume),
+/// The steps whose length the kernel prints, their phases, and its words.
+const STEPS: [(&str, i32, Phase, &str); 13] = [
+    ("sync_filesystems", 0, Phase::Sync, "Filesystems sync: "),
+    ("dpm_suspend", SUSPEND, Phase::Suspend, "PM: suspend of devices complete after "),
+    ("dpm_suspend_late", SUSPEND, Phase::Late, "PM: late suspend of devices complete after "),
+    ("dpm_suspend_noirq", SUSPEND, Phase::Noirq, "PM: noirq suspend of devices complete after "),
+    ("dpm_resume_noirq", RESUME, Phase::ResumeNoirq, "PM: noirq resume of devices complete after "),
+    ("dpm_resume_early", RESUME, Phase::ResumeEarly, "PM: early resume of devices complete after "),
+    ("dpm_resume", RESUME, Phase::Resume, "PM: resume of devices complete after "),
+    ("dpm_suspend", FREEZE, Phase::Suspend, "PM: freeze of devices complete after "),
+    ("dpm_suspend_late", FREEZE, Phase::Late, "PM: late freeze of devices complete after "),
+    ("dpm_suspend_noirq", FREEZE, Phase::Noirq, "PM: noirq freeze of devices complete after "),
+    ("dpm_resume_noirq", THAW, Phase::ResumeNoirq, "PM: noirq thaw of devices complete after "),
+    ("dpm_resume_early", THAW, Phase::ResumeEarly, "PM: early thaw of devices complete after "),
+    ("dpm_resume", THAW, Phase::Resume, "PM: thaw of devices complete after "),
 ];
+/// PM_EVENT_… of include/linux/pm.h.
+const FREEZE: i32 = 1;
+const SUSPEND: i32 = 2;
+const RESUME: i32 = 16;
+const THAW: i32 = 32;
 
 /// What is asked and what is right, and what is not: what there was, and what was told.
 pub(super) fn scored(sleeps: &[Slept], text: &Text) -> (Scores, Vec<(String, String)>) {
@@ -37,7 +49,9 @@ pub(super) fn scored(sleeps: &[Slept], text: &Text) -> (Scores, Vec<(String, Str
         Err(_) => Vec::new(),
     };
     let case = dormouse_read::doctor::read_bytes("posted", text.bytes.as_bytes()).case;
-    let findings = judge(&case).findings;
+    let mut findings = judge(&case).findings;
+    let case = dormouse_read::domains::read_bytes("posted", text.bytes.as_bytes()).case;
+    findings.extend(dormouse_power::judge(&case).findings);
     let mut ask = |what: usize, right: bool, (there, told): (String, String)| {
         scores[what].count(right);
         if !right {
@@ -54,13 +68,16 @@ pub(super) fn scored(sleeps: &[Slept], text: &Text) -> (Scores, Vec<(String, Str
         return (scores, wrong);
     }
     let count = |n: usize| format!("{n} attempts");
-    ask(0, cycles.len() == sleeps.len(), (count(sleeps.len()), count(cycles.len())));
-    if cycles.len() == sleeps.len() {
-        for (s, c) in sleeps.iter().zip(&cycles) {
+    let attempts = sleeps.iter().map(|s| s.sleep.attempts()).sum();
+    ask(0, cycles.len() == attempts, (count(attempts), count(cycles.len())));
+    if cycles.len() == attempts {
+        let each = sleeps.iter().flat_map(|s| std::iter::repeat_n(s, s.sleep.attempts()));
+        for (s, c) in each.zip(&cycles) {
             let test = s.sleep.troubles.iter().any(|t| matches!(t, Trouble::Test { .. }));
             let right = match c.mode {
                 Mode::S2idle => s.sleep.mode == "s2idle",
                 Mode::Deep => s.sleep.mode == "deep",
+                Mode::Disk => s.sleep.mode == "disk",
                 Mode::PmTest(_) => test,
                 _ => false,
             };
@@ -111,12 +128,14 @@ fn ended(s: &Slept, outcome: &Outcome) -> Option<(bool, String)> {
         Trouble::Fail { errno, .. } => {
             matches!(outcome, Outcome::AbortedByDevice { errno: e, .. } if e == errno)
         }
-        Trouble::Task { .. } | Trouble::Thread { .. } | Trouble::Work => {
+        Trouble::Task { .. } | Trouble::Hung { .. } | Trouble::Thread { .. } | Trouble::Work => {
             matches!(outcome, Outcome::FreezeFailed { .. })
         }
         Trouble::WakeFreezing { .. } => *outcome == Outcome::AbortedByWakeup,
         // The kernel does not always say that it was one.
-        Trouble::Wake { .. } if is_told(s, ends) => *outcome == Outcome::AbortedByWakeup,
+        Trouble::Wake { .. } | Trouble::Again { .. } if is_told(s, ends) => {
+            *outcome == Outcome::AbortedByWakeup
+        }
         _ => return None,
     };
     Some((right, ends.name()))
@@ -124,23 +143,12 @@ fn ended(s: &Slept, outcome: &Outcome) -> Option<(bool, String)> {
 
 /// What the kernel prints a length of: the phase, what was read, what was measured.
 fn figures(s: &Slept, c: &Cycle) -> Vec<(Phase, Option<Ns>, Ns)> {
-    let said = |phase: Phase| {
-        let word = match phase {
-            Phase::Suspend => "PM: suspend of devices",
-            Phase::Late => "PM: late suspend of devices",
-            Phase::Noirq => "PM: noirq suspend of devices",
-            Phase::ResumeNoirq => "PM: noirq resume of devices",
-            Phase::ResumeEarly => "PM: early resume of devices",
-            _ => "PM: resume of devices",
-        };
-        s.lines.iter().any(|l| l.text.starts_with(word) && l.text.contains(" complete after "))
-    };
     let mut out = Vec::new();
-    for (name, event, phase) in STEPS {
+    for (name, event, phase, said) in STEPS {
         let list: Vec<Ns> =
             s.measured.iter().filter(|m| m.0 == name && m.1 == event).map(|m| m.2).collect();
         let [length] = list[..] else { continue };
-        if said(phase) {
+        if s.lines.iter().any(|l| l.text.starts_with(said)) {
             let span = c.phases.iter().find(|p| p.phase == phase);
             out.push((phase, span.map(|p| p.end - p.start), length));
         }
@@ -151,10 +159,11 @@ fn figures(s: &Slept, c: &Cycle) -> Vec<(Phase, Option<Ns>, Ns)> {
 /// Whether the text can tell of it.
 fn is_told(s: &Slept, t: &Trouble) -> bool {
     match t {
-        Trouble::Wake { .. } => {
+        Trouble::Wake { .. } | Trouble::Again { .. } => {
             s.code == Some(EBUSY) && s.lines.iter().any(|l| l.text.contains("wakeup source: "))
         }
         Trouble::Slow { ms, .. } => s.sleep.debug && *ms >= 10_000,
+        Trouble::Stall { .. } => s.lines.iter().any(|l| l.text.contains("soft lockup - CPU#")),
         // A console that was switched off shows no crash.
         Trouble::Crash { .. } => s.lines.iter().any(|l| l.text.contains("RIP: ")),
         // A test level is no trouble that a text has to name when messages are off.
@@ -173,14 +182,27 @@ struct Expected {
     function: Option<&'static str>,
     direction: Option<Direction>,
     phase: Option<Phase>,
+    /// The error.
+    error: Option<i32>,
+    /// How often, at least.
+    times: usize,
 }
 
 impl Expected {
     fn of(t: &Trouble) -> Option<Expected> {
-        let none = Expected { id: "", name: None, function: None, direction: None, phase: None };
+        let none = Expected {
+            id: "",
+            name: None,
+            function: None,
+            direction: None,
+            phase: None,
+            error: None,
+            times: 1,
+        };
         let (direction, which) = match t {
             Trouble::Fail { phase, .. }
             | Trouble::Warn { phase, .. }
+            | Trouble::Stall { phase, .. }
             | Trouble::Slow { phase, .. } => {
                 let p = plan::phase(*phase);
                 (Some(p.direction()), Some(p))
@@ -188,16 +210,20 @@ impl Expected {
             _ => (None, None),
         };
         Some(match t {
-            Trouble::Fail { device, .. } if direction == Some(Direction::Resume) => Expected {
-                id: "device-not-resumed",
-                name: Some(plan::device(*device)),
-                direction,
-                ..none
-            },
-            Trouble::Fail { device, .. } => Expected {
+            Trouble::Fail { device, errno, .. } if direction == Some(Direction::Resume) => {
+                Expected {
+                    id: "device-not-resumed",
+                    name: Some(plan::device(*device)),
+                    direction,
+                    error: Some(*errno),
+                    ..none
+                }
+            }
+            Trouble::Fail { device, errno, .. } => Expected {
                 id: "device-failed",
                 name: Some(plan::device(*device)),
                 direction,
+                error: Some(*errno),
                 ..none
             },
             Trouble::Slow { .. } => Expected { id: "phase-long", direction, ..none },
@@ -216,7 +242,15 @@ impl Expected {
             Trouble::Wake { device, .. } => {
                 Expected { id: "abort-wakeup", name: Some(plan::device(*device)), ..none }
             }
-            Trouble::Task { name, function } | Trouble::Thread { name, function } => {
+            Trouble::Again { device, times, .. } => Expected {
+                id: "abort-wakeup",
+                name: Some(plan::device(*device)),
+                times: *times,
+                ..none
+            },
+            Trouble::Task { name, function }
+            | Trouble::Hung { name, function }
+            | Trouble::Thread { name, function } => {
                 // The kernel keeps 15 letters of a name.
                 let name = &name[..name.len().min(15)];
                 Expected {
@@ -228,6 +262,25 @@ impl Expected {
             }
             Trouble::Work => {
                 Expected { id: "freeze-", function: Some("quux_update_stats"), ..none }
+            }
+            Trouble::Stall { .. } => Expected {
+                id: "phase-stall",
+                function: Some("trouble_stall"),
+                direction,
+                phase: which,
+                ..none
+            },
+            Trouble::Sync { .. } => Expected { id: "sync-share", ..none },
+            Trouble::NoSwap => Expected { id: "hib-no-swap", ..none },
+            Trouble::Runtime { device, up, errno, .. } => Expected {
+                id: "rpm-failed",
+                name: Some(plan::device(*device)),
+                direction: Some(if *up { Direction::Resume } else { Direction::Suspend }),
+                error: Some(*errno),
+                ..none
+            },
+            Trouble::Deferred => {
+                Expected { id: "probe-", name: Some("cask-sensor.3".into()), ..none }
             }
             Trouble::WakeFreezing { .. } | Trouble::Test { .. } => return None,
         })
@@ -246,6 +299,8 @@ impl Expected {
                 about.function.as_deref().is_some_and(|a| a.starts_with(w)) || shows(w)
             })
             && same(self.direction)
+            && (self.error.is_none() || about.error.is_none() || self.error == about.error)
+            && about.times.unwrap_or(f.evidence.len()) >= self.times
             && (self.phase.is_none() || about.phase.is_none() || self.phase == about.phase)
     }
 }

@@ -16,20 +16,20 @@ mod plan;
 use crate::texts::{self, Table};
 use anyhow::{Context, Result, bail};
 use dormouse_base::stats::random::Random;
-use dormouse_dress::drawn;
+use dormouse_dress::{Text, drawn};
 use guest::Slept;
 use plan::Sleep;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-const USAGE: &str = "use: field-kernels PROGRAMS SERIES,SERIES… [--seed FIRST] [--boots N] [--sleeps N] [--texts N] [--wrong] [--keep FOLDER] [-o FILE]";
+const USAGE: &str = "use: field-kernels PROGRAMS SERIES,SERIES… [--seed FIRST] [--boots N] [--sleeps N] [--texts N] [--wrong] [--text NUMBER] [--keep FOLDER] [-o FILE]";
 
 /// Boots guests, and prints how much of their logs is read right.
 pub(super) fn run(args: &[String]) -> Result<()> {
     let [programs, series, rest @ ..] = args else { bail!(USAGE) };
     let (mut seed, mut boots, mut sleeps, mut number) = (1u64, 2u64, 30usize, 2_000u64);
-    let (mut wrong, mut file) = (false, None);
+    let (mut wrong, mut only, mut file) = (false, None, None);
     let mut keep = PathBuf::from("target/field-kernels");
     let mut args = rest.iter();
     while let Some(arg) = args.next() {
@@ -40,6 +40,7 @@ pub(super) fn run(args: &[String]) -> Result<()> {
             "--sleeps" => sleeps = value()?.parse()?,
             "--texts" => number = value()?.parse()?,
             "--wrong" => wrong = true,
+            "--text" => only = Some(value()?.parse()?),
             "--keep" => keep = value()?.into(),
             "-o" => file = Some(value()?.clone()),
             _ => bail!(USAGE),
@@ -50,8 +51,7 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     for series in series.split(',') {
         for boot in seed..seed + boots {
             let mut random = Random::new(boot);
-            let plan: Vec<Sleep> =
-                (0..sleeps).map(|i| Sleep::drawn(i + 1 == sleeps, &mut random)).collect();
+            let plan = Sleep::plan(sleeps, &mut random);
             let kept = keep.join(format!("{series}-{boot}-{sleeps}"));
             let sent = match std::fs::read_to_string(&kept) {
                 Ok(sent) => sent,
@@ -64,6 +64,10 @@ pub(super) fn run(args: &[String]) -> Result<()> {
             logs.push((series, guest::slept(&plan, &sent)));
         }
     }
+    if let Some(text) = only {
+        print!("{}", text_of(&logs, seed, text).map_or(String::new(), |t| t.2.bytes));
+        return Ok(());
+    }
     let page = judged(&logs, number, seed, wrong);
     match file {
         Some(file) => std::fs::write(file, page)?,
@@ -72,24 +76,34 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Text number `i`: the kernel, the sleeps that it shows, and what was posted of them.
+fn text_of<'a>(
+    logs: &'a [(&'a str, Vec<Slept>)],
+    seed: u64,
+    i: u64,
+) -> Option<(&'a str, &'a [Slept], Text)> {
+    let mut random = Random::new(seed ^ (i << 20));
+    let (series, boot) = &logs[random.below(logs.len() as u64) as usize];
+    if boot.is_empty() {
+        return None;
+    }
+    let first = random.below(boot.len() as u64) as usize;
+    let most = [1, 1, 2, 3][random.below(4) as usize];
+    let some = &boot[first..(first + most).min(boot.len())];
+    let lines: Vec<_> = some.iter().flat_map(|s| s.lines.iter().cloned()).collect();
+    let text = drawn(&lines, &mut random);
+    Some((series, some, text))
+}
+
 /// Draws texts of the logs, and prints what is right of them.
 fn judged(logs: &[(&str, Vec<Slept>)], number: u64, seed: u64, wrong: bool) -> String {
     let mut table = Table::new();
     let mut missed: BTreeMap<(String, String), u32> = BTreeMap::new();
     let whole: usize = logs.iter().map(|l| l.1.len()).sum();
     for i in 0..number {
-        let mut random = Random::new(seed ^ (i << 20));
-        let (series, boot) = &logs[random.below(logs.len() as u64) as usize];
-        if boot.is_empty() {
-            continue;
-        }
-        let first = random.below(boot.len() as u64) as usize;
-        let most = [1, 1, 2, 3][random.below(4) as usize];
-        let some = &boot[first..(first + most).min(boot.len())];
-        let lines: Vec<_> = some.iter().flat_map(|s| s.lines.iter().cloned()).collect();
-        let text = drawn(&lines, &mut random);
+        let Some((series, some, text)) = text_of(logs, seed, i) else { continue };
         let (scores, said) = judge::scored(some, &text);
-        let mut rows = vec![("0 all", "all".into()), ("1 kernel", (*series).to_string())];
+        let mut rows = vec![("0 all", "all".into()), ("1 kernel", series.to_string())];
         rows.extend(texts::rows_of(&text));
         // What is asked of one sleep alone goes to the row of its trouble.
         if let [one] = some {

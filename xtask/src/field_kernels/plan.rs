@@ -31,6 +31,12 @@ const WAITS: [&str; 11] = [
     "ash_scrub_pages",
 ];
 const SPINS: &str = WAITS[10];
+/// Those of which a task never looks around, so that it counts as hung.
+const STANDS: [&str; 8] =
+    [WAITS[0], WAITS[1], WAITS[2], WAITS[3], WAITS[4], WAITS[5], WAITS[8], WAITS[9]];
+
+/// [`Trouble::ends`] of a hibernation that comes to its image, behind all phases down.
+const IMAGE: usize = 6;
 
 const TASKS: [&str; 6] =
     ["fnordd", "zorble-sync", "mount.quux", "vexplayer", "backup job", "elm_scan"];
@@ -47,6 +53,10 @@ const PHASES: [(&str, Phase); 8] = [
     ("resume", Phase::Resume),
     ("complete", Phase::Complete),
 ];
+
+/// A CPU counts as stuck when it did not get on for longer than 2 s, in units of 2^30 ns
+/// (kernel/watchdog.c:is_softlockup, with a threshold of 1 s), and is looked at every 0.4 s; a wake-up begins the count anew.
+const STALLS: i64 = 4_400;
 
 /// One thing that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +81,21 @@ pub(super) enum Trouble {
     WakeFreezing { name: &'static str, function: &'static str },
     /// A test level was left on.
     Test { level: &'static str },
+    /// A task that does not freeze was reported as hung before.
+    Hung { name: &'static str, function: &'static str },
+    /// A callback computes for so long that the kernel says so.
+    Stall { device: usize, phase: usize },
+    /// Writing of dirty data takes long.
+    Sync { ms: u64 },
+    /// One device ends several sleeps, one after the other.
+    Again { device: usize, phase: usize, times: usize },
+    /// A hibernation finds no swap for its image.
+    NoSwap,
+    /// No sleep: a callback of runtime power management fails, and a driver or a trace
+    /// says so.
+    Runtime { device: usize, up: bool, errno: i32, traced: bool },
+    /// No sleep: the log of a start, in which a device waits for what never comes.
+    Deferred,
 }
 
 /// A device of kernel/trouble.
@@ -104,17 +129,31 @@ impl Trouble {
             Trouble::Work => "workqueue".into(),
             Trouble::WakeFreezing { .. } => "wake-up while freezing".into(),
             Trouble::Test { .. } => "test level left on".into(),
+            Trouble::Hung { .. } => "hung task before".into(),
+            Trouble::Stall { phase, .. } => format!("stall in {}", of(*phase)),
+            Trouble::Sync { .. } => "a long sync".into(),
+            Trouble::Again { .. } => "the same wake-up again".into(),
+            Trouble::NoSwap => "hibernation without swap".into(),
+            Trouble::Runtime { traced: true, .. } => "runtime PM fails, traced".into(),
+            Trouble::Runtime { .. } => "runtime PM fails, said".into(),
+            Trouble::Deferred => "probe deferred for ever".into(),
         }
     }
 
     /// When on the way down it ends the sleep; nothing if it does not.
     pub(super) fn ends(&self) -> Option<usize> {
         match self {
-            Trouble::Task { .. } | Trouble::WakeFreezing { .. } => Some(0),
+            Trouble::Runtime { .. } | Trouble::Deferred => Some(0),
+            Trouble::Task { .. } | Trouble::WakeFreezing { .. } | Trouble::Hung { .. } => Some(0),
             Trouble::Thread { .. } | Trouble::Work => Some(1),
-            Trouble::Fail { phase, .. } | Trouble::Wake { phase, .. } if down(*phase) => {
+            Trouble::Fail { phase, .. }
+            | Trouble::Wake { phase, .. }
+            | Trouble::Again { phase, .. }
+                if down(*phase) =>
+            {
                 Some(2 + phase)
             }
+            Trouble::NoSwap => Some(IMAGE),
             _ => None,
         }
     }
@@ -127,7 +166,7 @@ fn down(p: usize) -> bool {
 /// One sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sleep {
-    /// `s2idle` or `deep`.
+    /// `s2idle`, `deep` or `disk`; `none` if nobody sleeps.
     pub(super) mode: &'static str,
     /// pm_debug_messages.
     pub(super) debug: bool,
@@ -137,6 +176,8 @@ pub(super) struct Sleep {
     timeout: u64,
     idle: u64,
     wake: Option<u64>,
+    /// Whether wake-ups are counted from before the write on (/sys/power/wakeup_count).
+    armed: bool,
     /// What it meets.
     pub(super) troubles: Vec<Trouble>,
 }
@@ -146,8 +187,13 @@ fn one<T: Copy>(list: &[T], random: &mut Random) -> T {
 }
 
 impl Sleep {
-    /// A sleep; the last of a guest may be its end.
-    pub(super) fn drawn(last: bool, random: &mut Random) -> Sleep {
+    /// The sleeps of a guest: the log of its start comes first, and the last sleep is its
+    /// end.
+    pub(super) fn plan(number: usize, random: &mut Random) -> Vec<Sleep> {
+        (0..number).map(|i| Sleep::drawn(i == 0, i + 1 == number, random)).collect()
+    }
+
+    fn drawn(first: bool, last: bool, random: &mut Random) -> Sleep {
         let mut sleep = Sleep {
             mode: one(&["s2idle", "s2idle", "deep"], random),
             debug: random.below(4) > 0,
@@ -156,8 +202,13 @@ impl Sleep {
             timeout: one(&[1_000, 5_000, 20_000, 20_000], random),
             idle: random.between(50, 5_000),
             wake: None,
+            armed: random.below(2) == 0,
             troubles: Vec::new(),
         };
+        if first {
+            (sleep.mode, sleep.troubles) = ("none", Vec::from([Trouble::Deferred]));
+            return sleep;
+        }
         if last {
             let (device, phase) = (random.below(8) as usize, random.below(7) as usize);
             sleep.troubles.push(Trouble::Crash { device, phase, bug: random.below(2) == 0 });
@@ -165,35 +216,57 @@ impl Sleep {
         }
         let number = one(&[0, 0, 1, 1, 1, 1, 1, 2], random);
         for _ in 0..number {
-            let trouble = sleep.trouble(random);
-            // What ends the sleep leaves nothing for a second to do it.
-            let ends = |t: &Trouble| t.ends().is_some();
-            let early = |t: &Trouble| matches!(t, Trouble::Warn { phase: 0, .. });
-            let alone = sleep.troubles.is_empty();
-            let test = |t: &Trouble| matches!(t, Trouble::Test { .. });
-            if alone
-                || !ends(&trouble)
-                    && !test(&trouble)
-                    && !sleep
-                        .troubles
-                        .iter()
-                        .any(|t| test(t) || t.ends().is_some_and(|e| e < 3 || !early(&trouble)))
-            {
-                sleep.troubles.push(trouble);
+            let mut with = sleep.clone();
+            let trouble = with.trouble(random);
+            if sleep.bears(&trouble) {
+                with.troubles.push(trouble);
+                sleep = with;
             }
         }
+        // The guest has no swap.
+        if sleep.mode == "disk" && sleep.bears(&Trouble::NoSwap) {
+            sleep.troubles.push(Trouble::NoSwap);
+        }
         sleep
+    }
+
+    /// Whether there is a place for one more trouble: what ends the sleep leaves nothing
+    /// for a second to do it, and what is not of one sleep stands alone.
+    fn bears(&self, trouble: &Trouble) -> bool {
+        let alone = |t: &Trouble| {
+            matches!(
+                t,
+                Trouble::Test { .. }
+                    | Trouble::Again { .. }
+                    | Trouble::Runtime { .. }
+                    | Trouble::Deferred
+            )
+        };
+        let early = matches!(trouble, Trouble::Warn { phase: 0, .. });
+        let sync = matches!(trouble, Trouble::Sync { .. });
+        let lets = |t: &Trouble| {
+            !alone(t)
+                && t.ends().is_none_or(|e| {
+                    trouble.ends().is_none() && (sync || e >= IMAGE || e >= 3 && early)
+                })
+        };
+        self.troubles.is_empty() || !alone(trouble) && self.troubles.iter().all(lets)
     }
 
     fn trouble(&mut self, random: &mut Random) -> Trouble {
         let device = random.below(8) as usize;
         let function = one(&WAITS[..10], random);
-        match random.below(20) {
-            0..=6 => Trouble::Fail {
-                device,
-                phase: random.below(7) as usize,
-                errno: one(&[-16, -110, -5, -19, -22], random),
-            },
+        match random.below(27) {
+            0..=6 => {
+                if random.below(6) == 0 {
+                    self.mode = "disk";
+                }
+                Trouble::Fail {
+                    device,
+                    phase: random.below(7) as usize,
+                    errno: one(&[-16, -110, -5, -19, -22], random),
+                }
+            }
             7..=8 => {
                 let ms = one(&[40, 300, 2_000, 12_000, 30_000], random);
                 Trouble::Slow { device, phase: 1 + random.below(6) as usize, ms }
@@ -215,8 +288,33 @@ impl Sleep {
                 self.wake = Some(random.between(20, 3_000));
                 Trouble::WakeFreezing { name: one(&TASKS, random), function }
             }
-            _ => Trouble::Test { level: one(&["freezer", "devices", "platform", "core"], random) },
+            19 => Trouble::Test { level: one(&["freezer", "devices", "platform", "core"], random) },
+            20 => Trouble::Hung { name: one(&TASKS, random), function: one(&STANDS, random) },
+            21 => Trouble::Stall { device, phase: random.below(8) as usize },
+            22 => Trouble::Sync { ms: one(&[900, 3_000, 12_000, 30_000], random) },
+            23 => {
+                let times = random.between(3, 6) as usize;
+                Trouble::Again { device, phase: random.below(4) as usize, times }
+            }
+            24 => {
+                self.mode = "disk";
+                Trouble::NoSwap
+            }
+            _ => {
+                self.mode = "none";
+                let (up, traced) = (random.below(2) == 0, random.below(2) == 0);
+                Trouble::Runtime { device, up, errno: one(&[-5, -19, -110], random), traced }
+            }
         }
+    }
+
+    /// How many sleeps are asked for.
+    pub(super) fn attempts(&self) -> usize {
+        let again = self.troubles.iter().find_map(|t| match t {
+            Trouble::Again { times, .. } => Some(*times),
+            _ => None,
+        });
+        if self.mode == "none" { 0 } else { again.unwrap_or(1) }
     }
 
     /// Whether it ends the kernel.
@@ -241,6 +339,28 @@ impl Sleep {
                 Trouble::Slow { device, phase, ms } => step(*device, *phase, "sleep", *ms as i64),
                 Trouble::Warn { device, phase } => step(*device, *phase, "warn", 0),
                 Trouble::Wake { device, phase } => step(*device, *phase, "wake", 0),
+                Trouble::Again { device, phase, times } => {
+                    step(*device, *phase, "wake", 0);
+                    let _ = write!(more, "\tagain={times}");
+                }
+                Trouble::Stall { device, phase } => {
+                    step(*device, *phase, "stall", STALLS);
+                    more += "\tlimit=watchdog_thresh";
+                }
+                Trouble::Hung { name, function } => {
+                    let _ = write!(more, "\ttask={name}:{function}\tlimit=hung_task_timeout_secs");
+                }
+                Trouble::Sync { ms } => {
+                    let _ = write!(more, "\tsync={ms}");
+                }
+                Trouble::NoSwap => {}
+                Trouble::Deferred => more += "\tboot=1",
+                Trouble::Runtime { device, up, errno, traced } => {
+                    let what = if *up { "resume" } else { "suspend" };
+                    let (driver, n) = (DRIVERS[*device], -errno);
+                    let _ = write!(more, "\truntime={driver} {n} {what}");
+                    let _ = write!(more, "\ttraced={}", bit(*traced));
+                }
                 Trouble::Crash { device, phase, bug } => {
                     step(*device, *phase, if *bug { "bug" } else { "oops" }, 0);
                     more += "\tfatal=1";
@@ -257,8 +377,9 @@ impl Sleep {
         }
         let wake = self.wake.map_or(String::new(), |ms| format!("\twake={ms}"));
         format!(
-            "id={id}\tmode={}\tdebug={}\ttimes={}\tconsole={}\ttimeout={}\tidle={}\ttest={test}\tplan={}{wake}{more}\n",
+            "id={id}\tmode={}\tarmed={}\tdebug={}\ttimes={}\tconsole={}\ttimeout={}\tidle={}\ttest={test}\tplan={}{wake}{more}\n",
             self.mode,
+            bit(self.armed),
             bit(self.debug),
             bit(self.times),
             if self.console { "Y" } else { "N" },
