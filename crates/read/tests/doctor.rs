@@ -587,6 +587,25 @@ fn a_sync_line_of_an_earlier_attempt_is_not_counted_twice() {
     assert!(!ids(text).contains(&"sync-share"));
 }
 
+#[test]
+fn one_sync_of_several_that_takes_seconds_is_told() {
+    let sleep = |at: u32, sync: &str| {
+        format!(
+            "[ {at}.100000] PM: suspend entry (deep)\n\
+             [ {at}.900000] Filesystems sync: {sync} seconds\n\
+             [ {at}.950000] PM: suspend exit\n"
+        )
+    };
+    let of = |middle: &str| {
+        let text = sleep(10, "0.011") + &sleep(40, middle) + &sleep(70, "0.018");
+        let found = judge(&read_bytes("text", text.as_bytes()).case).findings;
+        found.into_iter().find(|f| f.id == "sync-share").map(|f| f.sentence)
+    };
+    let told = of("8.240").expect("a finding");
+    assert!(told.contains("took 8.24 s before one sleep of 3"), "{told}");
+    assert_eq!(of("1.240"), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -12,7 +12,8 @@ use dormouse_base::say;
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 
-/// From here on the median sync is worth a finding.
+/// From here on the median sync is worth a finding; one of several is from
+/// [`phases::LONG`] on.
 const LONG: Ns = Ns(500_000_000);
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -195,7 +196,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     let Some(&(worst, _)) = syncs.first() else { return };
     let mut times: Vec<Ns> = syncs.iter().map(|s| s.0).collect();
     let median = middle(&mut times, Ns::mean).unwrap_or_default();
-    if median < LONG {
+    if median < LONG && worst < phases::LONG {
         return;
     }
     let evidence = lines(syncs.iter().map(|s| &case.messages[s.1]));
@@ -209,18 +210,24 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
 
 /// A sync that takes long: the median of so many, and the longest.
 pub(crate) fn took_long(median: Ns, of: usize, worst: Ns) -> Finding {
-    let text = match of {
-        1 => format!("took {} before the sleep", say::seconds(median)),
-        _ => format!(
-            "took {} before a sleep in the median of {of} (at most {})",
-            say::seconds(median),
-            say::seconds(worst)
+    let (text, cost) = match of {
+        1 => (format!("took {} before the sleep", say::seconds(median)), median),
+        _ if median < LONG && worst >= phases::LONG => {
+            (format!("took {} before one sleep of {of}", say::seconds(worst)), worst)
+        }
+        _ => (
+            format!(
+                "took {} before a sleep in the median of {of} (at most {})",
+                say::seconds(median),
+                say::seconds(worst)
+            ),
+            median,
         ),
     };
     Finding::new(("sync-share", Area::Sync, Level::Slow), Confidence::Certain)
         .says(format!("Writing dirty data {text}; the text does not say which disk."))
         .look("Write it before: dormouse sync --hook DIR makes the unit. The kernel's own sync stays on and is short then.")
-        .costs(median)
+        .costs(cost)
 }
 
 /// A release in words, and its first two numbers.

@@ -11,8 +11,12 @@ const MAX_JOINS: usize = 3;
 /// programs wrap at 70 to 80 letters, and quote marks may have come or gone since.
 const NARROWEST: usize = 66;
 
-/// No word of a message is so long that a wrapped line is shorter.
+/// No word of a message is so long that a wrapped line is shorter, but a symbol with all
+/// that compilers hang on it: `RIP:` may stand alone above one.
 const SHORTEST: usize = 40;
+
+/// No line is wrapped to more.
+const WIDEST: usize = 80;
 
 /// Whether `next` may be the rest of `line`, which was too long for one more word: both
 /// are quoted as deep, and neither is set off from the other. Of any text, not of a log
@@ -24,10 +28,12 @@ pub fn may_go_on(line: &[u8], next: &[u8]) -> bool {
     let word = &word[..memchr::memchr(b' ', word).unwrap_or(word.len())];
     let set_off = |t: &[u8]| t.starts_with(b"  ") || t.starts_with(b"\t");
     let length = text.trim_ascii_end().len();
+    let symbol = || memchr::memmem::find(word, b"+0x").is_some();
+    let long = length >= SHORTEST || length + 1 + word.len() > WIDEST && symbol();
     marks == next_marks
         && !word.is_empty()
         && !word.starts_with(b"/")
-        && length >= SHORTEST
+        && long
         && length + 1 + word.len() > NARROWEST
         && (set_off(text) || !set_off(rest))
 }
@@ -122,9 +128,12 @@ fn is_rest(next: &[u8]) -> bool {
     let own = |t: &[u8]| {
         let word = t.split(|&b| b == b' ').next().unwrap_or(t);
         let owner = word.ends_with(b":") || memchr::memmem::find(t, b": ").is_some();
-        let call =
-            matches!(calls::parse(t), Some(calls::Line::Call { .. } | calls::Line::Return { .. }));
-        call && owner
+        match calls::parse(t) {
+            Some(calls::Line::Call { .. } | calls::Line::Return { .. }) => owner,
+            // `drv dev: PM: calling f`, wrapped before its `@`.
+            Some(calls::Line::Cut) => memchr::memmem::find(t, b": PM: ").is_some_and(|at| at > 0),
+            _ => false,
+        }
     };
     !mark
         && !speaks
@@ -171,6 +180,12 @@ mod tests {
         );
         let quoted = joined(&format!("> > {long}\n> > pci_pm_suspend_noirq returns -110\n"));
         assert_eq!(quoted, (format!("> > {long} pci_pm_suspend_noirq returns -110"), 1));
+        let (short, symbol) = (
+            "[  106.480069] RIP:",
+            "0010:qed_wait_for_doorbell_recovery.constprop.0.isra.0+0x5/0x10 [qed]",
+        );
+        assert_eq!(joined(&format!("{short}\n{symbol}\n")).0, format!("{short} {symbol}"));
+        assert_eq!(joined(&format!("{short}\n0010:qed_wait+0x5/0x10 [qed]\n")).1, 0, "it had room");
         assert_eq!(joined(&format!("{long}\n...\n")).1, 0);
         assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
     }
@@ -183,5 +198,9 @@ mod tests {
             ("drv 1-1: calling f_s+0x0/0x248 @ 96, parent: usb1", 2)
         );
         assert_eq!(joined("drv 1-1: calling f_s+0x0/0x248 @\nno idea\n").1, 0);
+        let failed = "mmc mmc3: PM: failed to suspend late: error -84";
+        let next =
+            "snd snd.2: PM: calling snd_resume_early_from_the_codec [snd_soc_x]\n@ 126, parent: x";
+        assert_eq!(joined(&format!("{failed}\n{next}\n")).1, 0, "the next has its own owner");
     }
 }
