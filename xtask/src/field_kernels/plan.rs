@@ -202,7 +202,7 @@ impl Sleep {
             timeout: one(&[1_000, 5_000, 20_000, 20_000], random),
             idle: random.between(50, 5_000),
             wake: None,
-            armed: random.below(2) == 0,
+            armed: random.below(4) > 0,
             troubles: Vec::new(),
         };
         if first {
@@ -245,12 +245,11 @@ impl Sleep {
         let early = matches!(trouble, Trouble::Warn { phase: 0, .. });
         let sync = matches!(trouble, Trouble::Sync { .. });
         let lets = |t: &Trouble| {
-            !alone(t)
-                && t.ends().is_none_or(|e| {
-                    trouble.ends().is_none() && (sync || e >= IMAGE || e >= 3 && early)
-                })
+            !alone(t) && t.ends().is_none_or(|e| sync || e >= IMAGE || e >= 3 && early)
         };
-        self.troubles.is_empty() || !alone(trouble) && self.troubles.iter().all(lets)
+        // A hibernation comes to its image in spite of what does not end it.
+        let last = trouble.ends().is_none_or(|e| e >= IMAGE);
+        self.troubles.is_empty() || !alone(trouble) && last && self.troubles.iter().all(lets)
     }
 
     fn trouble(&mut self, random: &mut Random) -> Trouble {
