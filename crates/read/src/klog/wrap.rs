@@ -80,7 +80,7 @@ impl Joiner {
             let end = memchr::memchr(b'\n', rest);
             let next = &rest[..end.unwrap_or(rest.len())];
             let wide = may_go_on(last, next);
-            if !(wide || cut) || !is_rest(next) {
+            if !(wide || cut) || !is_rest(last, next) {
                 break;
             }
             count += 1;
@@ -114,7 +114,7 @@ fn is_stamped(text: &[u8]) -> bool {
 
 /// Whether a line may be the rest of another: it has no prefix of its own, is neither
 /// code fence nor mark of something left out, and no callback of its own.
-fn is_rest(next: &[u8]) -> bool {
+fn is_rest(last: &[u8], next: &[u8]) -> bool {
     let text = unquoted(next).1.trim_ascii();
     let mark = text.is_empty()
         || text.iter().all(|b| b"`~".contains(b))
@@ -124,6 +124,8 @@ fn is_rest(next: &[u8]) -> bool {
     // `Begin: Waiting for root file system`: what another program says on a console.
     let word = text.split(|&b| b == b' ').next().unwrap_or(text);
     let speaks = word.first().is_some_and(u8::is_ascii_uppercase) && word.ends_with(b":");
+    // `drv dev:`, and what the core of power management says of it.
+    let speaks = speaks && !(word == b"PM:" && last.trim_ascii_end().ends_with(b":"));
     let known = dress::plain(next);
     let own = |t: &[u8]| {
         let word = t.split(|&b| b == b' ').next().unwrap_or(t);
@@ -186,6 +188,10 @@ mod tests {
         );
         assert_eq!(joined(&format!("{short}\n{symbol}\n")).0, format!("{short} {symbol}"));
         assert_eq!(joined(&format!("{short}\n0010:qed_wait+0x5/0x10 [qed]\n")).1, 0, "it had room");
+        let owner = "Mar 11 09:10:15 oak kernel: [  615.562215] elan_touch i2c-ELAN0712:00:";
+        let rest = "PM: failed to suspend: error -84";
+        assert_eq!(joined(&format!("{owner}\n{rest}\n")).0, format!("{owner} {rest}"));
+        assert_eq!(joined(&format!("{owner} is gone\n{rest}\n")).1, 0, "of another device");
         assert_eq!(joined(&format!("{long}\n...\n")).1, 0);
         assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
     }
