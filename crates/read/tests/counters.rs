@@ -283,3 +283,16 @@ fn both_stages_of_the_watchdog_are_told_apart() {
         assert!(f.is_some_and(|f| f.sentence.contains("bar_suspend")), "{line}");
     }
 }
+
+#[test]
+fn the_command_line_says_that_devices_go_one_by_one() {
+    let of = |word: &str| {
+        let log = format!(
+            "[    0.000000] Kernel command line: root=/dev/vda2 {word} ro\n[   50.000000] PM: suspend entry (deep)\n[   51.000000] PM: suspend exit\n"
+        );
+        let read = dormouse_read::read_bytes("log", log.as_bytes(), &Default::default());
+        read.expect("a log").captures[0].machine.pm_async
+    };
+    assert_eq!(of("pm_async=off"), Some(false));
+    assert_ne!(of("pm_async=0"), Some(false));
+}

@@ -397,14 +397,6 @@ fn the_kernel_is_named_by_whatever_line_names_it() {
 }
 
 #[test]
-fn the_command_line_says_that_devices_go_one_by_one() {
-    let log = synthetic::log(Generation::Bare, stamped);
-    let of = |line: &str| capture(&format!("{line}\n{log}")).machine.pm_async;
-    assert_eq!(of("[    0.0] Kernel command line: root=/dev/vda2 pm_async=off ro"), Some(false));
-    assert_ne!(of("[    0.0] Kernel command line: root=/dev/vda2 pm_async=0 ro"), Some(false));
-}
-
-#[test]
 fn excerpts_of_several_cycles_are_told_apart() {
     let log = synthetic::log(Generation::Bare, stamped);
     let only: String = log
