@@ -191,12 +191,19 @@ pub struct Runtime {
     /// lengthened, from, to.
     nested: Vec<(u32, i64, i64)>,
     numbers: BTreeMap<String, u32>,
+    /// The device of the last event: the next is mostly of it.
+    last: u32,
+    /// What each thread is in; of one that is in nothing the list is empty.
     calls: BTreeMap<i32, Vec<Call>>,
 }
 
 impl Runtime {
     fn number(&mut self, name: &str) -> u32 {
+        if self.devices.get(self.last as usize).is_some_and(|d| d.name == name) {
+            return self.last;
+        }
         if let Some(&n) = self.numbers.get(name) {
+            self.last = n;
             return n;
         }
         let n = self.devices.len() as u32;
@@ -258,14 +265,11 @@ impl Runtime {
         }
         // Workers are many, and are one.
         let comm = if comm.starts_with("kworker") { "kworker" } else { comm };
-        if !d.takers.contains_key(comm) {
-            d.takers.insert(comm.into(), (0, 0));
-        }
-        if let Some(t) = d.takers.get_mut(comm) {
-            match f {
-                Function::Resume => t.0 += 1,
-                _ => t.1 += 1,
-            }
+        let resumes = f == Function::Resume;
+        let (taken, given) = (u64::from(resumes), u64::from(!resumes));
+        match d.takers.get_mut(comm) {
+            Some(t) => *t = (t.0 + taken, t.1 + given),
+            None => _ = d.takers.insert(comm.into(), (taken, given)),
         }
     }
 
@@ -336,9 +340,6 @@ impl Runtime {
             if error == 0 && call.flags & ASYNC == 0 {
                 self.nested.push((above.device, call.begin, time));
             }
-        }
-        if calls.is_empty() {
-            self.calls.remove(&pid);
         }
         let d = &mut self.devices[n as usize];
         d.events += 1;

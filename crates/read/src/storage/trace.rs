@@ -154,6 +154,13 @@ impl Names {
     }
 }
 
+/// Where the first `word` of a short text begins: no tables are made for it, as
+/// [`str::find`] does.
+fn place(text: &str, word: &str) -> Option<usize> {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    memchr::memchr_iter(word[0], text).find(|at| text[*at..].starts_with(word))
+}
+
 /// The word after `words`, without what ends it.
 fn after<'a>(text: &'a [u8], words: &[u8]) -> Option<&'a [u8]> {
     let at = memchr::memmem::find(text, words)? + words.len();
@@ -252,7 +259,10 @@ impl Sink {
             _ => None,
         };
         if name == b"rpm_return_int" {
-            let (head, ret) = text.rsplit_once(" ret=")?;
+            let ret = " ret=";
+            let at = text.rfind('=').filter(|at| text[..=*at].ends_with(ret));
+            let at = at.map(|at| at + 1 - ret.len()).or_else(|| text.rfind(ret))?;
+            let (head, ret) = (&text[..at], &text[at + ret.len()..]);
             let (call, device) = head.split_once(':')?;
             // Somebody may have remarked on it behind the number.
             let ret = ret.split_whitespace().next()?.parse().ok()?;
@@ -269,16 +279,16 @@ impl Sink {
             return Some(());
         }
         let Some(f) = function(std::str::from_utf8(name).ok()?) else { return Some(()) };
-        let (device, rest) = text.split_once(" flags-")?;
+        let at = place(text, " flags-")?;
+        let (device, rest) = (&text[..at], &text[at + " flags-".len()..]);
         let flags = u32::from_str_radix(rest.split_whitespace().next()?, 16).ok()?;
-        let usage =
-            rest.split_once("cnt-").and_then(|(_, n)| n.split_whitespace().next()?.parse().ok());
-        let after =
-            |word: &str| rest.split_once(word).and_then(|(_, n)| n.split_whitespace().next());
-        let children = after("child-").and_then(|n| n.parse().ok());
+        let number = |word: &str| {
+            let behind = &rest[place(rest, word)? + word.len()..];
+            behind.split_whitespace().next()?.parse().ok()
+        };
         let comm = String::from_utf8_lossy(stamp.comm);
-        self.runtime.note(f, device.trim(), flags, &comm, children);
-        self.runtime.call(time, pid, f, device.trim(), flags, usage);
+        self.runtime.note(f, device.trim(), flags, &comm, number("child-"));
+        self.runtime.call(time, pid, f, device.trim(), flags, number("cnt-"));
         Some(())
     }
 
