@@ -10,7 +10,7 @@ impl From<&Message> for Evidence {
         Evidence {
             line: m.line,
             time: m.time,
-            text: m.text.clone(),
+            text: m.text.to_string(),
             doubtful: !m.trust.is_of_a_kernel(),
         }
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what rules read, and what is said of it | `case`, `report` |
 //! | what a kernel log says, message by message | `message` |
+//! | its text, searched for many words | `words` |
 //! | each message that kernels print around sleep, by its format | `formats` |
 //! | which messages belong to which attempt to sleep | `attempt` |
 //! | tasks and what they wait in, as a dump shows them | `stack` |
@@ -59,11 +60,13 @@ pub mod timer;
 pub mod trouble;
 pub mod value;
 pub mod waits;
+mod words;
 
 pub use rules::ready::NO_STATE;
 
 pub use case::Case;
 pub use report::{Report, Sleep};
+pub use words::Words;
 
 use attempt::Attempt;
 use logs::further_logs;

@@ -1,5 +1,6 @@
 //! One message of a kernel, as a log, a mail or a ticket shows it.
 
+use crate::words::Words;
 use dormouse_base::time::Ns;
 
 /// How sure it is that a kernel printed it here.
@@ -33,7 +34,7 @@ pub struct Message {
     /// months are of 31 days.
     pub second: Option<i64>,
     /// Without prefix; lines that a mail program wrapped are one.
-    pub text: String,
+    pub text: Words,
     /// Who says it.
     pub trust: Trust,
 }
@@ -60,20 +61,23 @@ impl Message {
     }
 
     /// What follows `word`, if the message has it.
+    #[inline]
     pub fn after(&self, word: &str) -> Option<&str> {
         self.text.split_once(word).map(|(_, rest)| rest)
     }
 
     /// Whether the message has `word`.
+    #[inline]
     pub fn has(&self, word: &str) -> bool {
         self.text.contains(word)
     }
 
     /// Whether the message is `word`, perhaps with `PM: ` or `PM: hibernation: `
     /// before it, and goes on as it likes.
+    #[inline]
     pub fn says(&self, word: &str) -> bool {
         // Android says it twice.
-        let text = self.text.strip_prefix("PM: ").unwrap_or(&self.text);
+        let text = self.text.strip_prefix("PM: ").unwrap_or(self.text.as_str());
         let text = text.strip_prefix("PM: ").unwrap_or(text);
         let text = text.strip_prefix("hibernation: ").unwrap_or(text);
         text.starts_with(word)

@@ -125,7 +125,7 @@ mod tests {
             line: i as u64 + 1,
             time: None,
             second: None,
-            text: text.to_string(),
+            text: (*text).into(),
             trust: Trust::Logged,
         };
         let messages: Vec<Message> = texts.iter().enumerate().map(message).collect();

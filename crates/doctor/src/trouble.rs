@@ -100,7 +100,7 @@ const STALLS: [&str; 4] = [
 fn begins(m: &Message) -> Option<(Kind, &str)> {
     let text = m.text.as_str();
     // Most lines have none of these letters.
-    if let Some(at) = text.find("INFO: ")
+    if let Some(at) = m.text.find("INFO: ")
         && STALLS.iter().any(|w| text[at..].contains(w))
     {
         return Some((Kind::Stall, &text[at..]));
@@ -114,7 +114,7 @@ fn begins(m: &Message) -> Option<(Kind, &str)> {
         }
         if front
             && let Some((_, kind)) =
-                BEGINS.iter().find(|w| text.as_bytes()[at..].starts_with(w.0.as_bytes()))
+                BEGINS.iter().find(|w| w.0.as_bytes()[0] == b && text[at..].starts_with(w.0))
         {
             fits = Some((at, *kind));
             break;

@@ -198,7 +198,7 @@ mod tests {
                 line: 1,
                 time: None,
                 second: None,
-                text: t.to_string(),
+                text: (*t).into(),
                 trust: Trust::Prose,
             })
             .collect();

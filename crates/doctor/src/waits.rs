@@ -237,7 +237,7 @@ fn ranked(mut pieces: Vec<Piece<'_>>) -> Vec<Wait> {
             counted: counted.is_some(),
             confidence: piece.confidence,
             line: piece.message.line,
-            text: piece.message.text.clone(),
+            text: piece.message.text.to_string(),
         });
     }
     out.sort_by_key(|w| (std::cmp::Reverse(w.time), w.line));
@@ -371,7 +371,7 @@ mod tests {
             line: i as u64 + 1,
             time: Some(Ns(ms * 1_000_000)),
             second: None,
-            text: text.to_string(),
+            text: (*text).into(),
             trust: Trust::Logged,
         };
         let messages: Vec<Message> = lines.iter().enumerate().map(message).collect();

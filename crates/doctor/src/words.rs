@@ -1,0 +1,111 @@
+//! The text of a message, which rules ask for hundreds of words.
+
+use std::ops::Deref;
+
+/// A text that knows which pairs of bytes stand side by side in it: most messages are
+/// known to lack a word by its first pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    text: String,
+    /// A bit for each kind of pair.
+    pairs: [u64; 4],
+}
+
+/// The bit of a pair, of 256.
+#[inline]
+fn bit(pair: &[u8]) -> (usize, u64) {
+    let kind = pair[0].wrapping_mul(31).wrapping_add(pair[1]);
+    (usize::from(kind >> 6), 1 << (kind & 63))
+}
+
+impl Words {
+    /// Whether the text has `word`.
+    #[inline]
+    pub fn contains(&self, word: &str) -> bool {
+        self.may_have(word) && self.text.contains(word)
+    }
+
+    /// What stands before and behind the first `word`.
+    #[inline]
+    pub fn split_once(&self, word: &str) -> Option<(&str, &str)> {
+        if self.contains(word) { self.text.split_once(word) } else { None }
+    }
+
+    /// Where the first `word` begins.
+    #[inline]
+    pub fn find(&self, word: &str) -> Option<usize> {
+        if self.contains(word) { self.text.find(word) } else { None }
+    }
+
+    /// Whether the text begins with `word`.
+    #[inline]
+    pub fn starts_with(&self, word: &str) -> bool {
+        let first = |text: &str| text.as_bytes().first().copied();
+        word.is_empty() || first(&self.text) == first(word) && self.text.starts_with(word)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    #[inline]
+    fn may_have(&self, word: &str) -> bool {
+        word.as_bytes().windows(2).all(|pair| {
+            let (place, bit) = bit(pair);
+            self.pairs[place] & bit != 0
+        })
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Words {
+        let mut pairs = [0; 4];
+        for pair in text.as_bytes().windows(2) {
+            let (place, bit) = bit(pair);
+            pairs[place] |= bit;
+        }
+        Words { text, pairs }
+    }
+}
+
+impl From<&str> for Words {
+    fn from(text: &str) -> Words {
+        Words::from(text.to_string())
+    }
+}
+
+impl Deref for Words {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_as_in_any_text() {
+        let texts = ["", "a", "PM: suspend exit", "äöü äöü", "usb 1-4: reset", "aaaaab"];
+        for text in texts {
+            let words = Words::from(text);
+            for (from, _) in text.char_indices().chain([(text.len(), ' ')]) {
+                for (to, _) in text.char_indices().chain([(text.len(), ' ')]).filter(|t| t.0 >= from)
+                {
+                    let word = &text[from..to];
+                    assert_eq!(words.split_once(word), text.split_once(word), "{text}: {word}");
+                    assert_eq!(words.find(word), text.find(word), "{text}: {word}");
+                    assert!(words.contains(word), "{text}: {word}");
+                    assert_eq!(words.starts_with(word), text.starts_with(word), "{text}: {word}");
+                }
+            }
+            for word in ["suspend  exit", "ab", "xq", "exit ", "1-5", "ü ö"] {
+                assert_eq!(words.contains(word), text.contains(word), "{text}: {word}");
+                assert_eq!(words.starts_with(word), text.starts_with(word), "{text}: {word}");
+            }
+        }
+    }
+}
