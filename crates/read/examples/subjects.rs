@@ -1,50 +1,22 @@
-//! How fast each subject is read: MB/s of the CPU from the mapped file to the answer.
+//! Makes an input of about a size for each subject, by the generators of the tests:
+//! what `tools/bench-subjects` asks a command about.
 //!
-//! `subjects make FOLDER MB` writes an input of about that size for each subject, by the
-//! generators of the readers' tests. `subjects run FOLDER [NAME [REPEATS]]` answers of it
-//! and prints the median and the best of so many runs.
+//! `subjects FOLDER MB`
 
 #[allow(dead_code)]
-#[path = "../../read/tests/support/events.rs"]
+#[path = "../tests/support/events.rs"]
 mod events;
 #[allow(dead_code)]
-#[path = "../../read/tests/support/synthetic.rs"]
+#[path = "../tests/support/synthetic.rs"]
 mod synthetic;
 #[allow(dead_code)]
-#[path = "../../read/tests/support/tracedat.rs"]
+#[path = "../tests/support/tracedat.rs"]
 mod tracedat;
 
-use dormouse_app::{domains, explain, idle, storage};
-use dormouse_read::Given;
 use events::{Ev, cycle, trace_text};
 use std::fmt::Write as _;
 use std::path::Path;
 use synthetic::{Generation, log, stamped};
-
-type Question = fn(&Given);
-
-/// The inputs, with what is asked of each.
-const SUBJECTS: [(&str, Question); 7] = [
-    ("sleep.dat", sleep),
-    ("sleep.txt", sleep),
-    ("kernel.log", sleep),
-    ("idle.txt", |g| drop(idle::show(g, false).expect("sleeps of CPUs"))),
-    ("storage.txt", |g| drop(storage::show(g).expect("requests"))),
-    ("runtime.txt", |g| drop(storage::rpm(g, None).expect("calls"))),
-    ("all.txt", |g| {
-        g.read_all();
-        sleep(g);
-        idle::show(g, false).expect("sleeps of CPUs");
-        storage::show(g).expect("requests");
-        storage::rpm(g, None).expect("calls");
-        let _ = domains::show(g);
-    }),
-];
-
-fn sleep(given: &Given) {
-    let all = explain::inputs(given).expect("cycles");
-    assert!(all.iter().any(|e| !e.views.is_empty()));
-}
 
 /// Cycles of `devices` devices, one after another.
 fn cycles(devices: usize, count: usize) -> Vec<Ev> {
@@ -157,7 +129,10 @@ fn kernel_log(bytes: usize) -> String {
     out
 }
 
-fn make(folder: &Path, bytes: usize) {
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, mb] = &args[..] else { panic!("FOLDER MB") };
+    let (folder, bytes) = (Path::new(folder), mb.parse::<usize>().expect("MB") << 20);
     std::fs::create_dir_all(folder).expect("a folder");
     // A line of text is about 110 bytes, and an event of the binary form a third of it.
     let events = cycles(1_000, (bytes / 1_400_000).max(2));
@@ -169,41 +144,7 @@ fn make(folder: &Path, bytes: usize) {
     write("storage.txt", trace(bytes, Trace::request).as_bytes());
     write("runtime.txt", trace(bytes, Trace::runtime).as_bytes());
     write("all.txt", all(bytes).as_bytes());
-}
-
-/// Seconds on the CPU of this thread.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = stat.split(' ').next().and_then(|n| n.parse::<f64>().ok());
-    ns.expect("/proc/thread-self/schedstat tells the time on the CPU") / 1e9
-}
-
-fn main() {
-    // One thread does all the work, so that its clock counts it.
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    one.build_global().expect("the first");
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match &args[..] {
-        ["make", folder, mb] => make(folder.as_ref(), mb.parse::<usize>().expect("MB") << 20),
-        ["run", folder, rest @ ..] => {
-            let repeats = rest.get(1).map_or(7, |n| n.parse().expect("a number"));
-            for (name, answer) in SUBJECTS.iter().filter(|s| rest.first().is_none_or(|n| *n == s.0))
-            {
-                let path = Path::new(folder).join(name);
-                let size = std::fs::metadata(&path).expect("made before").len() as f64 / 1e6;
-                let mut times: Vec<f64> = (0..repeats)
-                    .map(|_| {
-                        let begin = cpu_seconds();
-                        answer(&Given::new(std::slice::from_ref(&path)));
-                        cpu_seconds() - begin
-                    })
-                    .collect();
-                times.sort_by(f64::total_cmp);
-                let (median, best) = (size / times[repeats / 2], size / times[0]);
-                println!("{name}: {median:.0} MB/s, at best {best:.0} ({size:.0} MB)");
-            }
-        }
-        _ => panic!("make FOLDER MB, or run FOLDER [NAME [REPEATS]]"),
+    for devices in [40_000, 400_000] {
+        write(&format!("{devices}.txt"), synthetic::trace(devices).as_bytes());
     }
 }
