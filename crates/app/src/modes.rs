@@ -26,7 +26,7 @@ pub fn live(root: &Root, powers: Powers) -> Modes {
         reading.map_or_else(|_| Vec::new(), |r| r.captures.into_iter().map(Arc::new).collect())
     });
     let values = case.values.clone();
-    of(true, &captures, &[case], &values, Vec::new(), powers)
+    of(true, &captures, &[&case], &values, Vec::new(), powers)
 }
 
 /// The modes of the machine that `inputs` are of.
@@ -42,14 +42,14 @@ pub fn of_inputs(given: &Given, powers: Powers) -> Result<Modes> {
         return Err(nothing_in(given, captures.iter().map(|c| &**c)));
     }
     let measured = captures.iter().flat_map(|c| measured_of(c, told)).collect();
-    let cases: Vec<Case> = told.iter().map(|h| h.case.clone()).collect();
+    let cases: Vec<&Case> = told.iter().map(|h| &*h.case).collect();
     Ok(of(false, captures, &cases, &values, measured, powers))
 }
 
 fn of(
     live: bool,
     captures: &[Arc<Capture>],
-    cases: &[Case],
+    cases: &[&Case],
     values: &[Value],
     measured: Vec<Measured>,
     mut powers: Powers,
@@ -63,7 +63,7 @@ fn of(
         .filter_map(|way| Some((way, cost(way, trips.get(&way), &powers)?)))
         .collect();
     let mut depths: Vec<Depth> = depth::depths(&measured).into_iter().map(|d| d.1).collect();
-    depths.extend(cases.iter().filter_map(depth::said));
+    depths.extend(cases.iter().filter_map(|c| depth::said(c)));
     let findings = cases.iter().flat_map(|c| judge(c).findings).chain(depth::judge(&measured));
     let mut why: Vec<_> = findings.filter(is_about_modes).collect();
     why.sort_by_key(|f| f.level);

@@ -18,6 +18,7 @@ use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a kernel log says in words, or a capture file besides its traces.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +26,32 @@ pub struct Heard {
     /// As the user named it.
     pub name: String,
     /// The kernel's messages, and settings that the recorder found.
-    pub case: Case,
+    pub case: Arc<Case>,
     /// All settings that the recorder found; those that judge a cycle are in `case` too.
     pub knobs: Vec<Value>,
     /// It is of a log, and of no capture file.
     pub is_log: bool,
     /// What the recorder measured around each cycle; empty of a log.
     pub measured: Vec<Measured>,
+    /// What of a log could not be read.
+    losses: Losses,
+}
+
+impl Heard {
+    /// Of a log.
+    pub(crate) fn of_log(text: Text<Case>) -> Heard {
+        let (name, case, losses) = (text.name, Arc::new(text.case), text.losses);
+        Heard { name, case, losses, is_log: true, ..Heard::default() }
+    }
+
+    /// What the log says by itself.
+    pub(crate) fn text(&self) -> Text<Arc<Case>> {
+        Text {
+            name: self.name.clone(),
+            case: Arc::clone(&self.case),
+            losses: self.losses.clone(),
+        }
+    }
 }
 
 /// What a capture file says besides its traces.
@@ -52,7 +72,8 @@ pub fn heard(name: &str, file: &CaptureFile) -> Heard {
     let lines = file.cycles.iter().map(|c| &c.stats.wake_line);
     let last = lines.rev().find(|l| !l.is_empty());
     case.values.extend(last.into_iter().flatten().map(knob));
-    Heard { name: name.to_string(), case, knobs, is_log: false, measured: measured(file) }
+    let (name, case) = (name.to_string(), Arc::new(case));
+    Heard { name, case, knobs, measured: measured(file), ..Heard::default() }
 }
 
 /// What the recorder's clocks and counters say of each cycle.
@@ -90,10 +111,12 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
     file.cycles.iter().filter(|c| c.stats.watched.is_none()).map(of).collect()
 }
 
-/// Reads an input by itself.
-pub(crate) fn read_part(part: &Part<'_>) -> Text<Case> {
+/// Reads an input by itself: its `text`, or what stands in it beside the events of a trace.
+pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<Case>> {
     let source = &part.source;
-    read_bytes(source.name, source.bytes).of(source)
+    let none = text::none(source.name, source.bytes);
+    let text = none.unwrap_or_else(|| read_bytes(source.name, text));
+    Heard::of_log(text).text().of(source)
 }
 
 /// Reads bytes that are in memory and shown as `name`.
@@ -192,7 +215,7 @@ impl Listener<'_> {
         let trust = if dated { Trust::Shown } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
-        let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
+        let text = readable(&text[..text.len().min(LONGEST)]).into_owned().into();
         let second = order_of(record.said).map(|s| s.1);
         self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }

@@ -274,6 +274,9 @@ pub trait EventSink {
         false
     }
 
+    /// A line that is an event and a line of the kernel's log as well.
+    fn logged(&mut self, _line: &[u8], _at: u64) {}
+
     /// So many events were passed because this sink does not want them: no loss.
     fn unused(&mut self, _kind: Kind, _count: u64) {}
 }
@@ -321,6 +324,10 @@ impl EventSink for Fan<'_, '_> {
             used |= sink.text(line, at);
         }
         used
+    }
+
+    fn logged(&mut self, line: &[u8], at: u64) {
+        self.sinks.iter_mut().for_each(|s| s.logged(line, at));
     }
 
     fn unused(&mut self, kind: Kind, count: u64) {

@@ -48,7 +48,7 @@ pub struct Given {
     door: Rc<Door>,
     sleep: Read<Sleep>,
     heard: Read<Sleep>,
-    said: Read<Vec<Text<dormouse_doctor::Case>>>,
+    said: Read<Vec<Text<Arc<dormouse_doctor::Case>>>>,
     alone: Read<Recordings>,
     idle: Read<IdleReading>,
     sleeps: Read<IdleReading>,
@@ -100,6 +100,7 @@ impl Given {
         let Ok(mut r) = self.read(Wanted::ALL) else { return };
         let idle = std::mem::take(&mut r.idle);
         let (storage, power) = (std::mem::take(&mut r.storage), std::mem::take(&mut r.power));
+        let _ = self.said.set(Ok(Rc::new(std::mem::take(&mut r.said))));
         let _ = self.idle.set(Ok(Rc::new(idle)));
         let _ = self.storage.set(Ok(Rc::new(storage)));
         let _ = self.power.set(Ok(Rc::new(power)));
@@ -130,7 +131,7 @@ impl Given {
     ///
     /// # Errors
     /// As [`Given::sleep`].
-    pub fn said(&self) -> Result<Rc<Vec<Text<dormouse_doctor::Case>>>, ReadError> {
+    pub fn said(&self) -> Result<Rc<Vec<Text<Arc<dormouse_doctor::Case>>>>, ReadError> {
         let wanted = Wanted { said: true, ..Wanted::default() };
         read(&self.said, || self.read(wanted).map(|r| r.said))
     }

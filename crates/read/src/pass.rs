@@ -6,6 +6,7 @@ use crate::doctor::Heard;
 use crate::domains::{self, PowerPass};
 use crate::event::{EventSink, Fan};
 use crate::events::events;
+use crate::ftrace::Beside;
 use crate::idle::{IdleReading, Keep, Traces};
 use crate::part::Part;
 use crate::storage::{StoragePass, StorageReading};
@@ -14,6 +15,7 @@ use crate::track::Tracker;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What a caller wants of its inputs: it pays for nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +39,10 @@ impl Wanted {
     pub const SLEEP: Wanted =
         Wanted { sleep: true, heard: false, said: false, idle: None, storage: false, power: false };
 
-    /// Everything that is in the inputs, but for what is said in words once more.
+    /// Everything that is in the inputs.
     pub const ALL: Wanted = Wanted {
         heard: true,
+        said: true,
         idle: Some(Keep::Counts),
         storage: true,
         power: true,
@@ -59,7 +62,7 @@ pub struct Reading {
     /// What logs and capture files say besides times.
     pub heard: Vec<Heard>,
     /// What each text says by itself.
-    pub said: Vec<Text<dormouse_doctor::Case>>,
+    pub said: Vec<Text<Arc<dormouse_doctor::Case>>>,
     /// CPU idle states.
     pub idle: IdleReading,
     /// Storage and runtime power management.
@@ -125,13 +128,23 @@ impl Pass {
         }
         self.count += 1;
         let requests = wanted.storage && self.storage.add(&part);
+        // Events of a trace are no messages and no tables.
+        let mut beside = (part.format == Format::Ftrace && (wanted.said || wanted.power))
+            .then(Beside::default);
+        self.events(&part, sleeps, requests, lines, beside.as_mut());
+        let beside = beside.map(Beside::text);
+        let text = beside.as_deref().unwrap_or(part.source.bytes);
         if wanted.power {
-            self.power.add(&part);
+            self.power.add(&part, text);
         }
         if wanted.said {
-            self.out.said.push(crate::doctor::read_part(&part));
+            // A log was read for its cycles and its words.
+            let log = self.out.heard.last().filter(|_| wanted.heard);
+            self.out.said.push(match log.filter(|_| part.format == Format::KernelLog) {
+                Some(log) => log.text().of(&part.source),
+                None => crate::doctor::read_part(&part, text),
+            });
         }
-        self.events(&part, sleeps, requests, lines);
     }
 
     /// Reads the events of `part`, in one pass for those subjects for which that is
@@ -142,6 +155,7 @@ impl Pass {
         sleeps: bool,
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
+        beside: Option<&mut Beside>,
     ) {
         let tables = if sleeps { self.out.idle.tables_beside(part) } else { None };
         let mut idle = tables.as_ref().map(|t| (t, self.out.idle.sink(part, t)));
@@ -154,6 +168,9 @@ impl Pass {
                 sinks.push(sink);
             }
             if let Some(sink) = &mut storage {
+                sinks.push(sink);
+            }
+            if let Some(sink) = beside {
                 sinks.push(sink);
             }
             let heard = self.wanted.heard.then_some(&mut self.out.heard);
@@ -260,9 +277,8 @@ impl Machines {
         match (lines, heard) {
             (Some(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
             (_, Some(list)) if part.format == Format::KernelLog => {
-                let case = crate::doctor::read_beside(source.name, source.bytes, tracker).case;
-                let name = source.name.to_string();
-                list.push(Heard { name, case, is_log: true, ..Heard::default() });
+                let text = crate::doctor::read_beside(source.name, source.bytes, tracker);
+                list.push(Heard::of_log(text));
             }
             _ => lost = parse_one(part.format, source.bytes, tracker, others),
         }

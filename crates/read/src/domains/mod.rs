@@ -25,6 +25,7 @@ mod whole;
 
 use crate::container::Source;
 use crate::detect::Format;
+use crate::ftrace::Beside;
 use crate::klog::{Item, Record, records};
 use crate::part::{Part, Taken};
 use crate::text::{self, LONGEST, Text};
@@ -38,9 +39,6 @@ use lines::{Lines, unquoted};
 use memchr::memmem;
 use std::collections::{HashMap, HashSet};
 pub use switched::switched;
-
-/// A trace that quotes tables or messages of domains somewhere has at most so many bytes.
-const QUOTED: usize = 4 << 20;
 
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 50;
@@ -86,11 +84,11 @@ pub(crate) struct PowerPass {
 }
 
 impl PowerPass {
-    /// Reads `part`.
-    pub(crate) fn add(&mut self, part: &Part<'_>) {
+    /// Reads `part`: its `text`, or what stands in it beside the events of a trace.
+    pub(crate) fn add(&mut self, part: &Part<'_>, text: &[u8]) {
         // A file of debugfs without its name says little: those of a folder are one text.
         if !self.small.add(&part.source) {
-            self.texts.push(read_part(part).of(&part.source));
+            self.texts.push(read_part(part, text).of(&part.source));
         }
     }
 
@@ -100,22 +98,22 @@ impl PowerPass {
     }
 }
 
-fn read_part(part: &Part<'_>) -> Text<Case> {
+fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Case> {
     let (name, bytes) = (part.source.name, part.source.bytes);
     match (part.format, &part.taken) {
         (Format::DeviceTree, _) => whole::of_tree(name, bytes),
         (_, Some(taken)) => of_capture(name, taken),
-        // So long a text is a trace, and quotes no tables.
-        (Format::Ftrace, None) if bytes.len() > QUOTED => {
-            Text { name: name.into(), ..Text::default() }
-        }
-        _ => text::none(name, bytes).unwrap_or_else(|| of_text(name, bytes)),
+        _ => text::none(name, bytes).unwrap_or_else(|| of_text(name, text)),
     }
 }
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
-    read_part(&Part::of(Source { name, group: "", bytes, damage: None }))
+    let part = Part::of(Source { name, group: "", bytes, damage: None });
+    match part.format {
+        Format::Ftrace => read_part(&part, &Beside::of(bytes)),
+        _ => read_part(&part, bytes),
+    }
 }
 
 /// Reads a text.

@@ -341,6 +341,11 @@ pub(crate) struct Task<'a> {
 }
 
 impl<'a> Raw<'a> {
+    /// Whether it stands in the kernel's log, without the columns of a trace.
+    pub(crate) fn is_printed(&self) -> bool {
+        self.cpu == u32::MAX || self.task.is_empty()
+    }
+
     /// All columns; `before` is what this said of the line before.
     #[inline(always)]
     pub(crate) fn line(&self, before: &mut Task<'a>) -> Option<Line<'a>> {

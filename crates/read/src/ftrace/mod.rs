@@ -5,12 +5,14 @@
 //! Nothing is allocated per line, and lines of other events are left as soon
 //! as their event name is known.
 
+mod beside;
 mod callback;
 pub(crate) mod line;
 mod uses;
 
 use crate::event::{EventSink, Kind, Known, Stamp, TraceEvent, Unused, is_kept};
 use crate::track::Tracker;
+pub(crate) use beside::Beside;
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::time::Ns;
@@ -98,6 +100,8 @@ trait Take<'a> {
     fn text(&mut self, _line: &'a [u8], _at: u64) -> bool {
         false
     }
+    /// A line that is an event and a line of the kernel's log as well.
+    fn logged(&mut self, _line: &'a [u8], _at: u64) {}
     /// A line that is an event but for its columns. Whether it was of use.
     fn broken(&mut self, line: &'a [u8], at: u64) -> bool {
         self.text(line, at)
@@ -177,15 +181,18 @@ fn scan<'a>(bytes: &'a [u8], out: &mut impl Take<'a>) -> Unread {
             continue;
         }
         if line.first() == Some(&b'#') {
-            match line.strip_prefix(b"# platform-") {
-                Some(rest) => out.platform(rest, at),
-                None => _ = out.text(line, at),
+            out.text(line, at);
+            if let Some(rest) = line.strip_prefix(b"# platform-") {
+                out.platform(rest, at);
             }
             continue;
         }
         match columns.search(line) {
             Some(raw) => {
                 let named = use_of(raw.event, out);
+                if raw.is_printed() {
+                    out.logged(line, at);
+                }
                 take(&raw, named, line, at, end.is_none(), &mut task, &mut unread, out);
             }
             None => {
@@ -209,6 +216,7 @@ fn use_of<'a>(name: &[u8], out: &impl Take<'a>) -> Use {
         b"device_pm_callback_start" => Use::Start,
         b"device_pm_callback_end" => Use::End,
         b"suspend_resume" => Use::Step,
+        b"console" => Use::Log(out.wants(name)),
         _ if out.wants(name) => Use::Other,
         _ => Use::None(Kind::of(name)),
     }
@@ -226,12 +234,16 @@ fn take<'a>(
     unread: &mut Unread,
     out: &mut impl Take<'a>,
 ) {
+    if let Use::Log(_) = named {
+        out.logged(whole, at);
+    }
     let event = match named {
         Use::None(kind) => return unread.unused.add(kind, 1),
+        Use::Log(false) => return unread.unused.add(Kind::Unknown, 1),
         Use::Start => callback::start(raw.text),
         Use::End => callback::end(raw.text),
         Use::Step => callback::step(raw.text),
-        Use::Other => Some(TraceEvent::Other { name: raw.event, text: raw.text }),
+        Use::Other | Use::Log(true) => Some(TraceEvent::Other { name: raw.event, text: raw.text }),
     };
     let Some(event) = event else { return out.damaged(cut, at) };
     match raw.line(task) {
@@ -389,6 +401,12 @@ impl<'a> Take<'a> for Assembler<'_> {
         false
     }
 
+    fn logged(&mut self, line: &'a [u8], at: u64) {
+        if let Some(others) = &mut self.others {
+            others.logged(line, at);
+        }
+    }
+
     fn damaged(&mut self, cut: bool, at: u64) {
         self.lost_of_others += 1;
         let (kind, advice) = if cut {
@@ -434,6 +452,10 @@ impl<'a> Take<'a> for Plain<'_> {
 
     fn text(&mut self, line: &'a [u8], at: u64) -> bool {
         self.sink.text(line, at)
+    }
+
+    fn logged(&mut self, line: &'a [u8], at: u64) {
+        self.sink.logged(line, at);
     }
 
     fn damaged(&mut self, _: bool, _: u64) {

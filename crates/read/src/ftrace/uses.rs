@@ -14,6 +14,9 @@ pub(crate) enum Use {
     Step,
     /// It is handed on as text.
     Other,
+    /// Its text is a line of the kernel's log (include/trace/events/printk.h); whether it is
+    /// handed on too.
+    Log(bool),
     /// Nobody wants it.
     None(Kind),
 }

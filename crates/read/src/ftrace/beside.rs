@@ -1,0 +1,80 @@
+//! What stands in the text of a trace beside its events: its head, prose of a mail, a log
+//! of the kernel that somebody put there, tables.
+
+use crate::event::{EventSink, Stamp, TraceEvent};
+use dormouse_base::loss::Losses;
+
+/// Takes lines that are no events. They keep their numbers: events leave empty lines.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    text: Vec<u8>,
+    /// The lines that `text` has.
+    lines: u64,
+}
+
+impl Beside {
+    /// What stands beside the events of `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> Vec<u8> {
+        let mut beside = Beside::default();
+        super::events(bytes, &mut beside, &mut Losses::default());
+        beside.text
+    }
+
+    /// The text.
+    pub(crate) fn text(self) -> Vec<u8> {
+        self.text
+    }
+}
+
+impl EventSink for Beside {
+    fn wants(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn event(&mut self, _: Stamp<'_>, _: TraceEvent<'_>) {}
+
+    fn text(&mut self, line: &[u8], at: u64) -> bool {
+        self.logged(line, at);
+        false
+    }
+
+    fn logged(&mut self, line: &[u8], at: u64) {
+        for _ in self.lines + 1..at {
+            self.text.push(b'\n');
+        }
+        // A line may be told of twice.
+        if self.lines < at {
+            self.text.extend_from_slice(line);
+            self.text.push(b'\n');
+        }
+        self.lines = self.lines.max(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_no_events_keep_their_places() {
+        let text = "# tracer: nop\n\
+            \n\
+            it hung after this:\n\
+            > kworker/u8:2-91 [002] .....  12.000001: rpm_idle: 1.i2c flags-4 cnt-0\n\
+            kworker/u8:2-91 [002] .....    12.000002: cpu_idle: state=1 cpu_id=2\n\
+            sh-7 [000] d..1.    12.250000: console: [   12.250000] PM: suspend entry (deep)\n\
+            sh-7 [000] .....    12.300000: suspend_resume: dpm_prepare[2] begin\n\
+            [   12.300000] rpm_reset: the controller does not answer\n\
+            last";
+        let beside = String::from_utf8(Beside::of(text.as_bytes())).unwrap();
+        let expected: Vec<&str> = text
+            .lines()
+            .map(|l| match l.contains("idle: ") || l.contains("dpm_prepare") {
+                true => "",
+                false => l,
+            })
+            .collect();
+        assert_eq!(beside.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(Beside::of(b"kworker/2-91 [002] ..... 12.1: cpu_idle: state=1 cpu_id=2\n"), b"");
+    }
+}
