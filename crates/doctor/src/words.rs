@@ -93,7 +93,8 @@ mod tests {
         for text in texts {
             let words = Words::from(text);
             for (from, _) in text.char_indices().chain([(text.len(), ' ')]) {
-                for (to, _) in text.char_indices().chain([(text.len(), ' ')]).filter(|t| t.0 >= from)
+                for (to, _) in
+                    text.char_indices().chain([(text.len(), ' ')]).filter(|t| t.0 >= from)
                 {
                     let word = &text[from..to];
                     assert_eq!(words.split_once(word), text.split_once(word), "{text}: {word}");

@@ -46,6 +46,32 @@ pub(crate) fn none<C: Default>(name: &str, bytes: &[u8]) -> Option<Text<C>> {
     Some(text)
 }
 
+/// The byte of a word that is looked for: most lines have few of it.
+#[inline]
+fn anchor(word: &[u8]) -> usize {
+    let common = |b: &u8| matches!(b, b' ' | b'a' | b'e' | b'i' | b'n' | b'o' | b'r' | b's' | b't');
+    word.iter().position(|b| !common(b)).unwrap_or(0)
+}
+
+/// Where the first `word` begins in a line. Unlike `memchr::memmem` it makes no tables of
+/// the word, which cost more than a line is worth.
+#[inline]
+pub(crate) fn find(line: &[u8], word: &[u8]) -> Option<usize> {
+    let places = (line.len() + 1).checked_sub(word.len())?;
+    let at = anchor(word);
+    let Some(&byte) = word.get(at) else { return Some(0) };
+    memchr::memchr_iter(byte, &line[at..at + places]).find(|&i| line[i..].starts_with(word))
+}
+
+/// Where the last one begins.
+#[inline]
+pub(crate) fn rfind(line: &[u8], word: &[u8]) -> Option<usize> {
+    let places = (line.len() + 1).checked_sub(word.len())?;
+    let at = anchor(word);
+    let Some(&byte) = word.get(at) else { return Some(line.len()) };
+    memchr::memrchr_iter(byte, &line[at..at + places]).find(|&i| line[i..].starts_with(word))
+}
+
 /// Whether a line begins with the date of a log of the system: `Apr 28 14:21:35`,
 /// `2021-04-28T14:21:35`. It is no rest of the line before it.
 pub(crate) fn has_date(line: &[u8]) -> bool {
@@ -108,6 +134,18 @@ pub(crate) fn unstamped(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_as_others_find_them() {
+        for line in ["", "a", "ss", "PM: suspend exit", "x: PM: y: PM: z", "tttart", "a b  c "] {
+            let words = ["", "t", "ss", "PM: ", ": PM: ", "tart", "  ", "c ", "exit", "exits", "z"];
+            for word in words {
+                let (l, w) = (line.as_bytes(), word.as_bytes());
+                assert_eq!(find(l, w), memchr::memmem::find(l, w), "{line}: {word}");
+                assert_eq!(rfind(l, w), memchr::memmem::rfind(l, w), "{line}: {word}");
+            }
+        }
+    }
 
     #[test]
     fn stamps_of_consoles_go() {

@@ -12,8 +12,8 @@
 //! Real logs agree: printed numbers over time stamps are 0.976 on 3.15, 5.4 and
 //! 5.9, and 1.000 on 5.15, 6.1 and 6.3.
 
+use crate::text;
 use dormouse_base::time::Ns;
-use memchr::memmem;
 
 /// A line of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,11 +94,11 @@ pub(super) fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> N
 
 /// Recognises `text`; `None` for any other line.
 pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
-    if let Some(at) = memmem::rfind(text, b"calling ") {
+    if let Some(at) = text::rfind(text, b"calling ") {
         let whole = at == 0 || text[..at].ends_with(b": ");
         return if whole { call(text, at) } else { None };
     }
-    if let Some(at) = memmem::rfind(text, b" returned ") {
+    if let Some(at) = text::rfind(text, b" returned ") {
         return returned(text, at);
     }
     if let Some(row) = row(text).or_else(|| slow(text)) {
@@ -112,9 +112,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
         || text == b"calling"
         || (text.len() < 100
             && !ends(b" usecs")
-            && memmem::find(text, b"+0x").is_some()
+            && text::find(text, b"+0x").is_some()
             && owned(text).is_some())
-        || (text.len() < 100 && memmem::find(text, b": PM: ").is_some())
+        || (text.len() < 100 && text::find(text, b": PM: ").is_some())
         || (text.starts_with(b"call ") && text.len() < 80);
     cut.then_some(Line::Cut)
 }
@@ -123,14 +123,14 @@ fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
     let rest = &text[at + b"calling ".len()..];
     // `calling  FN+0x0/0x10 @ 1` of do_one_initcall (init/main.c) and of
     // pci_do_fixups (drivers/pci/quirks.c) are no callbacks of a device.
-    let other = rest.first() == Some(&b' ') && (at > 0 || memmem::find(rest, b"+0x").is_some());
+    let other = rest.first() == Some(&b' ') && (at > 0 || text::find(rest, b"+0x").is_some());
     if other {
         return None;
     }
     let rest = rest.trim_ascii_start();
-    let Some(sign) = memmem::rfind(rest, b" @ ") else { return Some(Line::Cut) };
+    let Some(sign) = text::rfind(rest, b" @ ") else { return Some(Line::Cut) };
     let (what, rest) = (&rest[..sign], &rest[sign + 3..]);
-    let Some(comma) = memmem::find(rest, b", parent: ") else { return Some(Line::Cut) };
+    let Some(comma) = text::find(rest, b", parent: ") else { return Some(Line::Cut) };
     let pid = i32::try_from(number(&rest[..comma])?).ok()?;
     let parent = rest[comma + b", parent: ".len()..].trim_ascii();
     if parent.is_empty() {
@@ -148,7 +148,7 @@ fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
 
 fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
     let tail = &text[at + b" returned ".len()..];
-    let Some(after) = memmem::find(tail, b" after ") else {
+    let Some(after) = text::find(tail, b" after ") else {
         // `returned 0` at the end of a wrapped line.
         let digits = tail.strip_suffix(b" after").unwrap_or(tail);
         return number(digits.trim_ascii()).map(|_| Line::Cut);
@@ -181,7 +181,7 @@ fn row(text: &[u8]) -> Option<Line<'_>> {
     }
     // `FN+0x0/0x10 took N usecs` is a fixup of a PCI device (do_one_fixup_debug,
     // drivers/pci/quirks.c).
-    let offset = memmem::find(head, b"+0x")?;
+    let offset = text::find(head, b"+0x")?;
     let behind =
         memchr::memchr(b' ', &head[offset..]).map_or(&b""[..], |b| &head[offset + b + 1..]);
     let module = behind.starts_with(b"[") && behind.ends_with(b"]");
@@ -194,11 +194,11 @@ fn row(text: &[u8]) -> Option<Line<'_>> {
 
 fn slow(text: &[u8]) -> Option<Line<'_>> {
     let rest = text.strip_prefix(b"PM: ")?.strip_suffix(b" msecs")?;
-    let drv = memmem::find(rest, b" of drv:")?;
+    let drv = text::find(rest, b" of drv:")?;
     let (operation, rest) = (&rest[..drv], &rest[drv + b" of drv:".len()..]);
-    let dev = memmem::find(rest, b" dev:")?;
+    let dev = text::find(rest, b" dev:")?;
     let (driver, rest) = (&rest[..dev], &rest[dev + b" dev:".len()..]);
-    let after = memmem::rfind(rest, b" complete after ")?;
+    let after = text::rfind(rest, b" complete after ")?;
     let (device, took) = (&rest[..after], &rest[after + b" complete after ".len()..]);
     let point = memchr::memchr(b'.', took)?;
     let (ms, us) = (number(&took[..point])?, number(&took[point + 1..])?);
@@ -214,10 +214,10 @@ fn unranked<'a>(head: &'a [u8], digits: &[u8]) -> &'a [u8] {
 
 /// `DRV DEV: PM: FN` or `DRV DEV: FN` taken apart.
 fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
-    if let Some(at) = memmem::rfind(head, b": PM: ") {
+    if let Some(at) = text::rfind(head, b": PM: ") {
         return Some((&head[..at], bare(&head[at + b": PM: ".len()..]), Form::FunctionPm));
     }
-    let at = memmem::rfind(head, b": ")?;
+    let at = text::rfind(head, b": ")?;
     let function = &head[at + 2..];
     // A function is one word, perhaps with a module.
     let word = bare(function);
@@ -226,7 +226,7 @@ fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
 
 /// A function without `+0x0/0x10` and ` [module]`.
 fn bare(function: &[u8]) -> &[u8] {
-    let end = memchr::memchr(b'+', function).or_else(|| memmem::find(function, b" ["));
+    let end = memchr::memchr(b'+', function).or_else(|| text::find(function, b" ["));
     function[..end.unwrap_or(function.len())].trim_ascii()
 }
 

@@ -9,9 +9,9 @@
 
 use super::grain::{PAUSE, PRINTING};
 use super::state::Log;
+use crate::text;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
-use memchr::memmem;
 
 /// Later than this is a time of the calendar, not of the kernel's clock: three years
 /// after a boot.
@@ -85,7 +85,7 @@ impl Log<'_> {
             b"Disabling non-boot CPUs",
             b"EC: interrupt blocked",
         ];
-        let is_down = DOWN.iter().any(|d| memmem::find(text, d).is_some());
+        let is_down = DOWN.iter().any(|d| text::find(text, d).is_some());
         is_down || self.c.lasting == Some(Phase::Thaw) || self.came_up()
     }
 

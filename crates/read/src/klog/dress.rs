@@ -2,7 +2,8 @@
 //! programs, logs of Android.
 
 use super::prefix;
-use memchr::{memchr2, memmem};
+use crate::text;
+use memchr::memchr2;
 
 /// U+00A0: some mail programs put it for one of two blanks.
 const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
@@ -28,7 +29,7 @@ fn without_emphasis(line: &[u8]) -> Option<Vec<u8>> {
     let mark = *body.last().filter(|b| matches!(b, b'*' | b'_' | b'`' | b'~'))?;
     let inner = body.len() - body.iter().rev().take_while(|b| **b == mark).count();
     let (inner, close) = body.split_at(inner);
-    let open = memmem::find(inner, close).filter(|_| close.len() <= 3)?;
+    let open = text::find(inner, close).filter(|_| close.len() <= 3)?;
     let (before, text) = (&inner[..open], &inner[open + close.len()..]);
     let prefix = before.trim_ascii_end();
     let quoted = prefix.iter().all(|b| matches!(b, b'>' | b'|' | b' ' | b'\t'));
@@ -66,7 +67,7 @@ fn without_noise(line: &[u8]) -> Vec<u8> {
 /// neither process nor thread. `I/PM      (    0): …` is the brief form.
 fn logcat(line: &[u8]) -> Option<Vec<u8>> {
     let (head, rest) = brief(line).or_else(|| timed(line))?;
-    let (tag, text) = match memmem::find(rest, b": ") {
+    let (tag, text) = match text::find(rest, b": ") {
         Some(at) => (rest[..at].trim_ascii(), &rest[at + 2..]),
         None => (&rest[..0], rest),
     };
@@ -88,7 +89,7 @@ fn is_level(word: &[u8]) -> bool {
 fn brief(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = line.get(2..).filter(|_| is_level(&line[..1]) && line[1] == b'/')?;
     let head = &rest[..rest.len().min(80)];
-    let (open, close) = (memmem::find(head, b"(")?, memmem::find(head, b"): ")?);
+    let (open, close) = (text::find(head, b"(")?, text::find(head, b"): ")?);
     // The tag is given up: between it and the text stands the process.
     (head.get(open + 1..close)?.trim_ascii() == b"0").then(|| (&line[..0], &rest[close + 1..]))
 }

@@ -4,6 +4,7 @@
 //! The fields are those of systemd.journal-fields(7). A kernel message keeps the
 //! kernel's own time in `_SOURCE_MONOTONIC_TIMESTAMP`.
 
+use crate::text;
 use dormouse_base::time::Ns;
 use serde_json::{Map, Value};
 
@@ -83,7 +84,7 @@ impl Collector {
             self.object = Some(start.to_vec());
             return Step::Taken;
         }
-        if start.starts_with(b"{\"") && memchr::memmem::find(start, b"\"MESSAGE\"").is_some() {
+        if start.starts_with(b"{\"") && text::find(start, b"\"MESSAGE\"").is_some() {
             return object(start);
         }
         if line.starts_with(b"__CURSOR=") {

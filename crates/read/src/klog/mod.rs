@@ -24,6 +24,7 @@ mod steps;
 mod tick;
 mod wrap;
 
+use crate::text;
 use crate::track::{Kind, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::Severity;
@@ -263,7 +264,7 @@ impl<'a> Iterator for Pieces<'a> {
         let line = self.0.take()?;
         let Some((first, time)) = prefix::next_stamp(line, 0) else { return Some(line) };
         let told = |part: &[u8]| {
-            let has = |word: &[u8]| memchr::memmem::find(part, word).is_some();
+            let has = |word: &[u8]| text::find(part, word).is_some();
             has(b" returned ") || has(b": calling ")
         };
         let cut = if first > 0 && told(&line[..first]) {
@@ -357,7 +358,7 @@ impl Reader<'_> {
         let hole = self.cut == Some(at) && record.fresh;
         self.count(hole);
         let known = self.log.line(&record, at);
-        let has = |word: &[u8]| memchr::memmem::find(record.text, word).is_some();
+        let has = |word: &[u8]| text::find(record.text, word).is_some();
         let is_call = || has(b"calling ") || has(b" returned ");
         if !known && calls::parse(record.text) == Some(calls::Line::Cut) && is_call() {
             self.cut = Some(at);

@@ -3,8 +3,8 @@
 
 use super::prefix::{self, Record};
 use super::wrap::MAX_LINE;
+use crate::text;
 use dormouse_base::time::Ns;
-use memchr::memmem;
 
 /// So many lines are looked at, and so many steps of their times.
 const LINES: usize = 20_000;
@@ -33,7 +33,7 @@ pub(crate) const MARKS: [&str; 7] = [
 /// The time of an entry of a journal, in whole.
 fn of_journal(line: &[u8]) -> Option<Ns> {
     let key = b"_MONOTONIC_TIMESTAMP";
-    let rest = &line[memmem::find(line, key)? + key.len()..];
+    let rest = &line[text::find(line, key)? + key.len()..];
     let from = rest.iter().take(8).position(u8::is_ascii_digit)?;
     let digits = rest[from..].iter().take(15).take_while(|b| b.is_ascii_digit());
     let us = digits.fold(0i64, |n, b| n * 10 + i64::from(b - b'0'));
@@ -54,7 +54,7 @@ pub(super) fn newest_first(bytes: &[u8]) -> bool {
     let mut last_mark: Option<usize> = None;
     for line in bytes.split(|&b| b == b'\n').take(LINES) {
         let record = prefix::strip(&line[..line.len().min(MAX_LINE)]);
-        let mark = MARKS.iter().position(|m| memmem::find(record.text, m.as_bytes()).is_some());
+        let mark = MARKS.iter().position(|m| text::find(record.text, m.as_bytes()).is_some());
         if let Some(mark) = mark {
             marks_on += u32::from(last_mark.is_some_and(|l| l < mark));
             marks_back += u32::from(last_mark.is_some_and(|l| l > mark));

@@ -1,6 +1,7 @@
 //! Which phase a callback line belongs to, while the line that would prove it
 //! has not come yet.
 
+use crate::text;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 
 /// What a function's name says.
@@ -13,7 +14,7 @@ struct Hint {
 }
 
 fn hint(function: &[u8]) -> Hint {
-    let has = |word: &[u8]| memchr::memmem::rfind(function, word);
+    let has = |word: &[u8]| text::rfind(function, word);
     let down =
         [&b"suspend"[..], b"freeze", b"poweroff", b"hibernate"].into_iter().filter_map(has).max();
     let up = [&b"resume"[..], b"thaw", b"restore"].into_iter().filter_map(has).max();
@@ -57,7 +58,7 @@ pub(super) fn event(function: &[u8]) -> Option<PmEvent> {
         (b"restore", PmEvent::Restore),
     ]
     .into_iter()
-    .filter_map(|(word, event)| memchr::memmem::rfind(function, word).map(|at| (at, event)))
+    .filter_map(|(word, event)| text::rfind(function, word).map(|at| (at, event)))
     .max_by_key(|&(at, _)| at)
     .map(|(_, event)| event)
 }

@@ -8,7 +8,6 @@
 
 use crate::text;
 use dormouse_base::time::Ns;
-use memchr::memmem;
 
 /// One line without its prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,7 +164,7 @@ pub(crate) fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
 /// `journalctl -o short-monotonic` puts `HOST kernel: ` behind the time.
 fn monotonic(text: &[u8], time: Option<Ns>) -> &[u8] {
     let head = &text[..text.len().min(80)];
-    match memmem::find(head, b" kernel: ") {
+    match text::find(head, b" kernel: ") {
         Some(at) if time.is_some() && !head[..at].contains(&b' ') => {
             text[at + b" kernel: ".len()..].trim_ascii_start()
         }
@@ -194,7 +193,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         r.said = date(time).unwrap_or(b"");
         return text;
     }
-    if let Some(at) = memmem::find(head, b"kernel: ") {
+    if let Some(at) = text::find(head, b"kernel: ") {
         r.fresh = true;
         let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
         r.time = known.or_else(|| android(line));

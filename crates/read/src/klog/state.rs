@@ -7,6 +7,7 @@ use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
 use crate::event::Stamp;
+use crate::text;
 use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
@@ -286,7 +287,7 @@ impl<'t> Log<'t> {
         }
         let full = |c: &Cycle| c.complaints.len() == COMPLAINTS;
         if self.t.current().is_none_or(|c| full(&c.cycle))
-            || !WORDS.iter().any(|w| memchr::memmem::find(r.text, w).is_some())
+            || !WORDS.iter().any(|w| text::find(r.text, w).is_some())
         {
             return;
         }

@@ -6,6 +6,7 @@ use super::phase;
 use super::prefix::Record;
 use super::state::Log;
 use crate::event::Stamp;
+use crate::text;
 use crate::track::DeviceKey;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::Mode;
@@ -13,7 +14,6 @@ use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;
-use memchr::memmem;
 
 /// What an elapsed time that is cut to milliseconds may lack.
 const CUT_OFF: Ns = Ns::from_ms(1);
@@ -61,7 +61,7 @@ fn only_main(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
     ];
     if stamp.pid != 0
         && (BEGINS.iter().any(|b| text.starts_with(b))
-            || memmem::find(text, b" of devices complete after ").is_some())
+            || text::find(text, b" of devices complete after ").is_some())
     {
         log.t.note_main(stamp);
     }
@@ -219,7 +219,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     }
     // `pm_trace_notify`, drivers/base/power/trace.c: `generate_pm_trace` set the clock
     // at every device, also at silent ones, and all ran on the main thread.
-    if memmem::find(text, b"incorrect RTC due to pm_trace").is_some() {
+    if text::find(text, b"incorrect RTC due to pm_trace").is_some() {
         log.t.losses().add(
             "pm_trace",
             1,
@@ -306,11 +306,11 @@ fn failed(log: &mut Log<'_>, rest: &[u8], stamp: &Stamp<'_>) -> bool {
 
 /// Device phases, and why they were given up.
 fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    if let Some(at) = memmem::find(text, b" of devices ") {
+    if let Some(at) = text::find(text, b" of devices ") {
         let (words, rest) = (&text[..at], &text[at + b" of devices ".len()..]);
         let Some((phase, event)) = phase::named(words) else { return false };
         let aborted = rest.starts_with(b"aborted");
-        let took = memmem::find(rest, b" after ").and_then(|a| msecs(&rest[a + 7..]));
+        let took = text::find(rest, b" after ").and_then(|a| msecs(&rest[a + 7..]));
         if let Some(took) = took {
             settle(log, stamp);
             over(log, phase, event, took, aborted, stamp);
@@ -421,14 +421,14 @@ fn over(
 /// transition: code -22` (drivers/base/power/main.c:dpm_prepare).
 fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
     const UNPREPARED: &[u8] = b": not prepared for power transition: code ";
-    if let Some(at) = memmem::find(text, UNPREPARED) {
+    if let Some(at) = text::find(text, UNPREPARED) {
         let code = number(&text[at + UNPREPARED.len()..]).and_then(|e| i32::try_from(e).ok());
         let Some(errno) = code.filter(|e| *e != 0) else { return false };
         refused(log, &text[..at], errno, Phase::Prepare);
         return true;
     }
-    let Some(at) = memmem::find(text, b"failed to ") else { return false };
-    let Some(sign) = memmem::find(&text[at..], b": error ") else { return false };
+    let Some(at) = text::find(text, b"failed to ") else { return false };
+    let Some(sign) = text::find(&text[at..], b": error ") else { return false };
     let Some(errno) = number(&text[at + sign + b": error ".len()..]) else { return false };
     let Ok(errno) = i32::try_from(errno) else { return false };
     let verb = &text[at + b"failed to ".len()..];
@@ -439,7 +439,7 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
         return false;
     }
     let way = &verb[..sign - b"failed to ".len()];
-    let has = |word: &[u8]| memmem::find(way, word).is_some();
+    let has = |word: &[u8]| text::find(way, word).is_some();
     let phase = match () {
         () if has(b" noirq") => Phase::Noirq,
         () if has(b" late") => Phase::Late,
@@ -494,8 +494,8 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
             log.plain(Phase::CpuOn, from, now, u32::try_from(cpu).unwrap_or(0));
             log.c.cpu_from = Some(now);
         }
-    } else if text.starts_with(b"Calling ") && memmem::find(text, b"+0x").is_some() {
-        if memmem::find(text, b"resume").is_some() {
+    } else if text.starts_with(b"Calling ") && text::find(text, b"+0x").is_some() {
+        if text::find(text, b"resume").is_some() {
             log.wake(now);
         }
         log.c.syscore = Some((log.c.syscore.map_or(now, |s| s.0), now));
@@ -573,7 +573,7 @@ fn quiet_sleep(log: &mut Log<'_>) {
 
 /// Lost messages, and the kernel version of an oops.
 fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
-    if let Some(end) = memmem::find(text, b" printk messages dropped **") {
+    if let Some(end) = text::find(text, b" printk messages dropped **") {
         let digits = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
         let count = number(&text[digits..end]).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
         log.lose(LostKind::Messages, count);
@@ -591,7 +591,7 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
         return true;
     }
     // kernel/power/main.c:pm_async_setup, 7.3: only "off" is a word of it.
-    if memmem::find(text, b"ommand line: ").is_some()
+    if text::find(text, b"ommand line: ").is_some()
         && text.split(|&b| b == b' ').any(|w| w == b"pm_async=off")
     {
         log.t.machine().pm_async = Some(false);
@@ -611,20 +611,20 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
 fn release(text: &[u8]) -> Option<&[u8]> {
     let mut words = text.split(|&b| b == b' ').filter(|w| !w.is_empty());
     if text.starts_with(b"CPU: ") {
-        let at = memmem::find(text, b"ainted")?;
+        let at = text::find(text, b"ainted")?;
         return text[at..].split(|&b| b == b' ').find(|w| is_release(w));
     }
     if words.next() == Some(b"Linux") {
         let release = words.nth(1).filter(|w| is_release(w))?;
         return words.next().is_some_and(|w| w.starts_with(b"#")).then_some(release);
     }
-    if let Some(at) = memmem::find(text, b"BOOT_IMAGE=") {
+    if let Some(at) = text::find(text, b"BOOT_IMAGE=") {
         let word = text[at..].split(|&b| b == b' ').next()?;
         let file = word.rsplit(|&b| b == b'/').next()?;
         let dash = memchr::memchr(b'-', file)?;
         return Some(&file[dash + 1..]).filter(|w| is_release(w));
     }
-    if let Some(at) = memmem::find(text, b": Manufacturer: Linux ") {
+    if let Some(at) = text::find(text, b": Manufacturer: Linux ") {
         let hub = text.starts_with(b"usb usb");
         let word = text[at..].split(|&b| b == b' ').nth(3)?;
         return Some(word).filter(|w| hub && is_release(w));
@@ -684,7 +684,7 @@ pub(super) fn image_step(text: &[u8]) -> Option<(ImageWork, u64, Ns)> {
     ];
     let (rest, work) =
         works.iter().find_map(|(word, work)| Some((text.strip_prefix(*word)?, *work)))?;
-    let at = memmem::find(rest, b" kbytes in ")?;
+    let at = text::find(rest, b" kbytes in ")?;
     let kbytes = u64::try_from(number(&rest[..at])?).ok()?;
     Some((work, kbytes.saturating_mul(1_024), seconds(&rest[at + 11..])?))
 }
@@ -737,7 +737,7 @@ fn log_stamp<'a>(log: &Log<'_>, stamp: &Stamp<'a>) -> Stamp<'a> {
 
 /// `(elapsed 0.001 seconds)`.
 fn elapsed(text: &[u8]) -> Option<Ns> {
-    let at = memmem::find(text, b"(elapsed ")?;
+    let at = text::find(text, b"(elapsed ")?;
     seconds(&text[at + b"(elapsed ".len()..])
 }
 

@@ -129,11 +129,11 @@ fn is_rest(last: &[u8], next: &[u8]) -> bool {
     let known = dress::plain(next);
     let own = |t: &[u8]| {
         let word = t.split(|&b| b == b' ').next().unwrap_or(t);
-        let owner = word.ends_with(b":") || memchr::memmem::find(t, b": ").is_some();
+        let owner = word.ends_with(b":") || text::find(t, b": ").is_some();
         match calls::parse(t) {
             Some(calls::Line::Call { .. } | calls::Line::Return { .. }) => owner,
             // `drv dev: PM: calling f`, wrapped before its `@`.
-            Some(calls::Line::Cut) => memchr::memmem::find(t, b": PM: ").is_some_and(|at| at > 0),
+            Some(calls::Line::Cut) => text::find(t, b": PM: ").is_some_and(|at| at > 0),
             _ => false,
         }
     };

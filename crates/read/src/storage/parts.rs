@@ -194,18 +194,14 @@ impl<'n> Parts<'n> {
 /// line of a mail.
 fn is_whole(name: &[u8], text: &[u8]) -> bool {
     let text = text.trim_ascii_end();
-    let has = |word: &[u8]| memchr::memmem::find(text, word).is_some();
-    // Nearly all end with `ret=0` and `child-0`.
-    let last = |mark: u8, word: &[u8]| {
-        memchr::memrchr(mark, text).is_some_and(|at| text[..=at].ends_with(word)) || has(word)
-    };
+    let has = |word: &[u8]| crate::text::rfind(text, word).is_some();
     match name {
         _ if name.starts_with(b"block_") => {
             memchr::memrchr(b']', text).is_some() || name.ends_with(b"plug") || has(b"<-")
         }
-        b"rpm_return_int" => last(b'=', b" ret="),
+        b"rpm_return_int" => has(b" ret="),
         b"rpm_status" => has(b"status="),
-        _ if name.starts_with(b"rpm_") => last(b'-', b"child-") || !has(b" dep-") && has(b" cnt-"),
+        _ if name.starts_with(b"rpm_") => has(b"child-") || !has(b" dep-") && has(b" cnt-"),
         _ => true,
     }
 }

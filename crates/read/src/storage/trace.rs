@@ -154,13 +154,6 @@ impl Names {
     }
 }
 
-/// Where the first `word` of a short text begins: no tables are made for it, as
-/// [`str::find`] does.
-fn place(text: &str, word: &str) -> Option<usize> {
-    let (text, word) = (text.as_bytes(), word.as_bytes());
-    memchr::memchr_iter(word[0], text).find(|at| text[*at..].starts_with(word))
-}
-
 /// The word after `words`, without what ends it.
 fn after<'a>(text: &'a [u8], words: &[u8]) -> Option<&'a [u8]> {
     let at = memchr::memmem::find(text, words)? + words.len();
@@ -260,8 +253,7 @@ impl Sink {
         };
         if name == b"rpm_return_int" {
             let ret = " ret=";
-            let at = text.rfind('=').filter(|at| text[..=*at].ends_with(ret));
-            let at = at.map(|at| at + 1 - ret.len()).or_else(|| text.rfind(ret))?;
+            let at = crate::text::rfind(text.as_bytes(), ret.as_bytes())?;
             let (head, ret) = (&text[..at], &text[at + ret.len()..]);
             let (call, device) = head.split_once(':')?;
             // Somebody may have remarked on it behind the number.
@@ -279,11 +271,12 @@ impl Sink {
             return Some(());
         }
         let Some(f) = function(std::str::from_utf8(name).ok()?) else { return Some(()) };
-        let at = place(text, " flags-")?;
+        let find = |text: &str, word: &str| crate::text::find(text.as_bytes(), word.as_bytes());
+        let at = find(text, " flags-")?;
         let (device, rest) = (&text[..at], &text[at + " flags-".len()..]);
         let flags = u32::from_str_radix(rest.split_whitespace().next()?, 16).ok()?;
         let number = |word: &str| {
-            let behind = &rest[place(rest, word)? + word.len()..];
+            let behind = &rest[find(rest, word)? + word.len()..];
             behind.split_whitespace().next()?.parse().ok()
         };
         let comm = String::from_utf8_lossy(stamp.comm);
