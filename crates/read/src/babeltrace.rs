@@ -18,7 +18,12 @@ pub(crate) fn is_babeltrace(bytes: &[u8]) -> bool {
 /// Whether a text begins with a line of such a trace.
 pub(crate) fn begins_as_babeltrace(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
-    head.split(|&b| b == b'\n').take(8).any(|l| Found::of(l).is_some())
+    head.split(|&b| b == b'\n').take(8).any(is_event)
+}
+
+/// Whether a line is an event of such a trace.
+pub(crate) fn is_event(line: &[u8]) -> bool {
+    Found::of(line).is_some()
 }
 
 /// Hands the events to `sink`.

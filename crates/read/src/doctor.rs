@@ -46,11 +46,7 @@ impl Heard {
 
     /// What the log says by itself.
     pub(crate) fn text(&self) -> Text<Arc<Case>> {
-        Text {
-            name: self.name.clone(),
-            case: Arc::clone(&self.case),
-            losses: self.losses.clone(),
-        }
+        Text { name: self.name.clone(), case: Arc::clone(&self.case), losses: self.losses.clone() }
     }
 }
 

@@ -26,6 +26,16 @@ impl<'a> Part<'a> {
         Part { source, format, taken }
     }
 
+    /// The same input with other bytes.
+    pub(crate) fn with<'b>(&self, bytes: &'b [u8]) -> Part<'b>
+    where
+        'a: 'b,
+    {
+        let Source { name, group, damage, .. } = &self.source;
+        let source = Source { name, group, bytes, damage: damage.clone() };
+        Part { source, format: self.format, taken: None }
+    }
+
     /// The members of a capture file that can be read.
     pub(crate) fn file(&self) -> Option<&CaptureFile> {
         self.taken.as_ref()?.as_ref().ok().map(|t| &t.0)

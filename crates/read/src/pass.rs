@@ -128,11 +128,20 @@ impl Pass {
         }
         self.count += 1;
         let requests = wanted.storage && self.storage.add(&part);
-        // Events of a trace are no messages and no tables.
-        let mut beside = (part.format == Format::Ftrace && (wanted.said || wanted.power))
-            .then(Beside::default);
-        self.events(&part, sleeps, requests, lines, beside.as_mut());
-        let beside = beside.map(Beside::text);
+        // Events of a trace are no messages and no tables. One without system sleep looks
+        // like any text.
+        let words = wanted.sleep || wanted.said || wanted.power;
+        let quoted = match part.format {
+            Format::KernelLog if words && Beside::is_trace(part.source.bytes) => {
+                Some(Beside::of(part.source.bytes))
+            }
+            _ => None,
+        };
+        let log = quoted.as_deref().map(|bytes| part.with(bytes));
+        let mut beside =
+            (part.format == Format::Ftrace && (wanted.said || wanted.power)).then(Beside::default);
+        self.events(&part, log.as_ref(), sleeps, requests, lines, beside.as_mut());
+        let beside = beside.map(Beside::text).or(quoted);
         let text = beside.as_deref().unwrap_or(part.source.bytes);
         if wanted.power {
             self.power.add(&part, text);
@@ -148,10 +157,11 @@ impl Pass {
     }
 
     /// Reads the events of `part`, in one pass for those subjects for which that is
-    /// possible.
+    /// possible; `log` is the text of a log that quotes a trace.
     fn events(
         &mut self,
         part: &Part<'_>,
+        log: Option<&Part<'_>>,
         sleeps: bool,
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
@@ -175,7 +185,9 @@ impl Pass {
             }
             let heard = self.wanted.heard.then_some(&mut self.out.heard);
             match (&mut sinks[..], system) {
-                ([], _) if self.wanted.sleep => _ = self.machines.add(part, lines, heard, None),
+                ([], _) if self.wanted.sleep => {
+                    self.machines.add(log.unwrap_or(part), lines, heard, None);
+                }
                 ([], _) => {}
                 ([one], true) => losses = self.machines.add(part, None, heard, Some(*one)),
                 (several, true) => {
@@ -187,7 +199,7 @@ impl Pass {
                         _ => events(part.source.bytes, &mut Fan::new(several), &mut losses),
                     }
                     if self.wanted.sleep {
-                        self.machines.add(part, lines, heard, None);
+                        self.machines.add(log.unwrap_or(part), lines, heard, None);
                     }
                 }
             }

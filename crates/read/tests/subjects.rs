@@ -4,10 +4,12 @@
 use crate::support::perfetto::{self, Layout, shared};
 use crate::support::real_data;
 use crate::support::tracedat::{Ev, Shape, What, cycle, trace_text, write};
+use crate::synthetic::{Generation, log, stamped};
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::Losses;
 use dormouse_read::event::{EventSink, Fan, Kind, Stamp, TraceEvent};
-use dormouse_read::{Input, Options, events, read, read_bytes, read_with};
+use dormouse_read::idle::Keep;
+use dormouse_read::{Given, Input, Options, events, read, read_bytes, read_with};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -225,5 +227,84 @@ fn kinds_are_those_of_the_kernel() {
         ("drm_vblank_event", Kind::Unknown),
     ] {
         assert_eq!(Kind::of(name.as_bytes()), kind, "{name}");
+    }
+}
+
+/// Long traces of sleeps of CPUs, as ftrace, trace-cmd and LTTng print them.
+fn long_traces() -> [(&'static str, String); 3] {
+    let lines = |head: &str, one: &dyn Fn(usize) -> String| {
+        let events: String = (0..60_000).map(one).collect();
+        format!("{head}{events}")
+    };
+    let columns = |i: usize| {
+        let (s, us) = (100 + i / 1_000, i % 1_000);
+        format!("  <idle>-0     [001] d..1. {s}.{us:06}: cpu_idle: state={} cpu_id=1\n", i % 2)
+    };
+    let lttng = |i: usize| {
+        let (s, us) = (i / 1_000 % 60, i % 1_000);
+        format!(
+            "[10:00:{s:02}.{us:06}000] (+0.000001000) box power_cpu_idle: {{ cpu_id = 1 }}, {{ state = 1, cpu_id = 1 }}\n"
+        )
+    };
+    [
+        ("ftrace", lines("# tracer: nop\n#\n", &columns)),
+        ("trace-cmd", lines("cpus=2\n", &columns)),
+        ("lttng", lines("", &lttng)),
+    ]
+}
+
+#[test]
+fn what_stands_beside_a_trace_is_read_whatever_its_length() {
+    let said = "the machine hung after this:\n\
+        [  160.250000] PM: suspend entry (deep)\n\
+        [  160.300000] PM: Device 6-002c failed to suspend: error -16\n\
+        [  161.000000] PM: suspend exit\n";
+    let folder = tempfile::tempdir().unwrap();
+    for (name, trace) in long_traces() {
+        assert!(trace.len() > 4 << 20, "{name}");
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{trace}{said}{trace}")).unwrap();
+        let given = Given::new(&[path]);
+        for all in [false, true] {
+            if all {
+                given.read_all();
+            }
+            let texts = given.said().unwrap();
+            let [text] = &texts[..] else { panic!("{name}") };
+            let begin = trace.lines().count() as u64;
+            let messages: Vec<(u64, &str)> =
+                text.case.messages.iter().map(|m| (m.line - begin, m.text.as_str())).collect();
+            let told = [
+                (1, "the machine hung after this:"),
+                (2, "PM: suspend entry (deep)"),
+                (3, "PM: Device 6-002c failed to suspend: error -16"),
+                (4, "PM: suspend exit"),
+            ];
+            let head = messages.len() - messages.iter().filter(|m| m.0 <= 4).count();
+            assert_eq!((&messages[head..], head), (&told[..], 0), "{name}");
+            assert_eq!(given.idle(Keep::Counts).unwrap().traces.len(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_log_says_the_same_beside_its_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.log", "b.log"].map(|name| {
+        let path = folder.path().join(name);
+        let reset = format!("[  100.900000] usb {}: reset\n", name.len());
+        let text = log(Generation::Function, |t, text| stamped(t, text)) + &reset;
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    let [alone, all] = [Given::new(&paths), Given::new(&paths)];
+    all.read_all();
+    let [alone, all] = [alone.said().unwrap(), all.said().unwrap()];
+    assert_eq!(alone.len(), 2);
+    for (a, b) in alone.iter().zip(all.iter()) {
+        assert!(a.case.messages.len() > 20);
+        assert_eq!((&a.name, &a.case.messages), (&b.name, &b.case.messages));
+        assert_eq!(a.case.attempts.len(), b.case.attempts.len());
+        assert_eq!(a.losses.list.len(), b.losses.list.len());
     }
 }

@@ -1,6 +1,8 @@
 //! What stands in the text of a trace beside its events: its head, prose of a mail, a log
 //! of the kernel that somebody put there, tables.
 
+use super::line;
+use crate::babeltrace;
 use crate::event::{EventSink, Stamp, TraceEvent};
 use dormouse_base::loss::Losses;
 
@@ -13,10 +15,24 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
+    /// Whether a text begins with the lines of a trace, of ftrace or of LTTng.
+    pub(crate) fn is_trace(bytes: &[u8]) -> bool {
+        let mut lines = bytes[..bytes.len().min(4096)].split(|&b| b == b'\n').take(8);
+        lines.any(|l| line::scan(l).is_some_and(|raw| !raw.is_printed()) || babeltrace::is_event(l))
+    }
+
     /// What stands beside the events of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Vec<u8> {
         let mut beside = Beside::default();
-        super::events(bytes, &mut beside, &mut Losses::default());
+        if babeltrace::begins_as_babeltrace(bytes) {
+            for (at, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
+                if !babeltrace::is_event(line) {
+                    beside.logged(line, at);
+                }
+            }
+        } else {
+            super::events(bytes, &mut beside, &mut Losses::default());
+        }
         beside.text
     }
 
@@ -75,6 +91,13 @@ mod tests {
             })
             .collect();
         assert_eq!(beside.lines().collect::<Vec<_>>(), expected);
+        let lttng = "[00:00:01.000000001] (+0.1) box rpm_idle: { cpu_id = 1 }, { flags = 12 }\nfoo";
+        assert_eq!(Beside::of(lttng.as_bytes()), b"\nfoo\n");
+        assert!(Beside::is_trace(lttng.as_bytes()));
+        assert!(Beside::is_trace(
+            b"cpus=2\n kworker/2-91 [002]    12.1: cpu_idle: state=1 cpu_id=2"
+        ));
+        assert!(!Beside::is_trace(b"[   12.300000] rpm_reset: the controller is reset\n"));
         assert_eq!(Beside::of(b"kworker/2-91 [002] ..... 12.1: cpu_idle: state=1 cpu_id=2\n"), b"");
     }
 }
