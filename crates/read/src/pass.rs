@@ -116,32 +116,28 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let wanted = self.wanted;
-        let mut sleeps = false;
+        let mut traces = Traces::None;
         if wanted.idle.is_some() {
             // A member of an archive is not all that there is.
             let alone = self.alone && part.source.group.is_empty();
-            match self.out.idle.add(&part, alone) {
-                Traces::None => {}
-                Traces::Now => sleeps = true,
-                Traces::Later => _ = self.idle_later.insert(self.count),
+            traces = self.out.idle.add(&part, alone);
+            if traces == Traces::Later {
+                self.idle_later.insert(self.count);
             }
         }
         self.count += 1;
         let requests = wanted.storage && self.storage.add(&part);
         // Events of a trace are no messages and no tables. One without system sleep looks
         // like any text.
-        let words = wanted.sleep || wanted.said || wanted.power;
-        let quoted = match part.format {
-            Format::KernelLog if words && Beside::is_trace(part.source.bytes) => {
-                Some(Beside::of(part.source.bytes))
-            }
-            _ => None,
-        };
-        let log = quoted.as_deref().map(|bytes| part.with(bytes));
-        let mut beside =
-            (part.format == Format::Ftrace && (wanted.said || wanted.power)).then(Beside::default);
-        self.events(&part, log.as_ref(), sleeps, requests, lines, beside.as_mut());
-        let beside = beside.map(Beside::text).or(quoted);
+        let bytes = part.source.bytes;
+        let words = wanted.said || wanted.power || traces != Traces::None;
+        let beside = (part.format == Format::Ftrace && words).then(Beside::default);
+        let words = wanted.said || wanted.power || wanted.sleep;
+        let quotes = part.format == Format::KernelLog && words && Beside::is_trace(bytes);
+        let quoted = quotes.then(|| Beside::of(bytes));
+        let log = quoted.as_deref().map(|text| part.with(text));
+        let beside = self.events(&part, log.as_ref(), traces, requests, lines, beside);
+        let beside = beside.or(quoted);
         let text = beside.as_deref().unwrap_or(part.source.bytes);
         if wanted.power {
             self.power.add(&part, text);
@@ -157,16 +153,17 @@ impl Pass {
     }
 
     /// Reads the events of `part`, in one pass for those subjects for which that is
-    /// possible; `log` is the text of a log that quotes a trace.
+    /// possible; `log` is the text of a log that quotes a trace. What stands `beside` them.
     fn events(
         &mut self,
         part: &Part<'_>,
         log: Option<&Part<'_>>,
-        sleeps: bool,
+        traces: Traces,
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
-        beside: Option<&mut Beside>,
-    ) {
+        mut beside: Option<Beside>,
+    ) -> Option<Vec<u8>> {
+        let sleeps = traces == Traces::Now;
         let tables = if sleeps { self.out.idle.tables_beside(part) } else { None };
         let mut idle = tables.as_ref().map(|t| (t, self.out.idle.sink(part, t)));
         let mut storage = if requests { self.storage.sink(part) } else { None };
@@ -180,7 +177,7 @@ impl Pass {
             if let Some(sink) = &mut storage {
                 sinks.push(sink);
             }
-            if let Some(sink) = beside {
+            if let Some(sink) = &mut beside {
                 sinks.push(sink);
             }
             let heard = self.wanted.heard.then_some(&mut self.out.heard);
@@ -204,16 +201,23 @@ impl Pass {
                 }
             }
         }
+        let beside = beside.map(Beside::text);
+        let text = beside.as_deref().filter(|_| traces != Traces::None);
+        let states = text.is_some_and(|text| self.out.idle.beside(part, text));
         match idle {
-            Some((tables, sink)) => self.out.idle.take(part, (tables, sink), losses.clone()),
-            None if sleeps => self.out.idle.traces_of(part),
-            None => {}
+            Some((tables, sink)) if !states => {
+                self.out.idle.take(part, (tables, sink), losses.clone());
+            }
+            // The tables that stand beside it were not known.
+            _ if sleeps => self.out.idle.traces_of(part),
+            _ => {}
         }
         match storage {
             Some(sink) => self.storage.take(part, sink, losses),
             None if requests => self.storage.trace(part),
             None => {}
         }
+        beside
     }
 
     pub(crate) fn finish(mut self) -> Reading {

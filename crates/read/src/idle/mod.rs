@@ -35,6 +35,7 @@ mod turbostat;
 use crate::capture_file::schema::CaptureFile;
 use crate::container::Source;
 use crate::detect::Format;
+use crate::ftrace::Beside;
 use crate::part::Part;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::Snapshot;
@@ -82,6 +83,9 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     let mut out = IdleReading::default();
     let part = Part::of(Source { name, group: "", bytes, damage: None });
     if out.add(&part, true) == Traces::Now {
+        if part.format == Format::Ftrace {
+            out.beside(&part, &Beside::of(bytes));
+        }
         out.traces_of(&part);
     }
     out
@@ -159,7 +163,8 @@ impl IdleReading {
         IdleReading { keep, ..IdleReading::default() }
     }
 
-    /// Reads what `part` says of states; what is to be done with its traces.
+    /// Reads what `part` says of states, but for what stands beside its trace; what is to be
+    /// done with its traces.
     pub(crate) fn add(&mut self, part: &Part<'_>, alone: bool) -> Traces {
         let source = &part.source;
         if let Some(damage) = &source.damage {
@@ -179,17 +184,23 @@ impl IdleReading {
                 self.snapshot(source.name, source.bytes);
                 return Traces::None;
             }
-            None => {
-                // A mail may hold a trace and the states of its CPUs.
-                if !part.format.is_binary() && has_states(source.bytes) {
-                    self.snapshot(source.name, source.bytes);
-                }
-            }
+            None if part.format == Format::KernelLog => _ = self.beside(part, source.bytes),
+            None => {}
         }
         match alone {
             true => Traces::Now,
             false => Traces::Later,
         }
+    }
+
+    /// Reads what `text`, which stands beside the trace of `part`, says of states; whether it
+    /// does. A mail may hold a trace and the states of its CPUs.
+    pub(crate) fn beside(&mut self, part: &Part<'_>, text: &[u8]) -> bool {
+        let states = has_states(text);
+        if states {
+            self.snapshot(part.source.name, text);
+        }
+        states
     }
 
     /// The tables by which the trace of `part` is judged, if it can be read beside other
@@ -382,8 +393,8 @@ fn is_trace(part: &Part<'_>) -> bool {
         Format::TraceDat | Format::Perfetto => true,
         Format::CaptureFile | Format::Blktrace | Format::DeviceTree => false,
         Format::Ftrace | Format::KernelLog | Format::Unknown => {
-            memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
-                || memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
+            memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
+                || memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
         }
     }
 }
