@@ -116,8 +116,8 @@ pub fn judge(case: &Case) -> Report {
         .attempts
         .iter()
         .flat_map(|a| case.of(a))
-        .filter(|m| unjudged(m).is_some() && !cited(m))
         .filter_map(|m| Some((m, unjudged(m)?)))
+        .filter(|(m, _)| !cited(m))
         .collect();
     findings.extend(said::not_judged(&errors));
     sorted(&mut findings);
