@@ -274,7 +274,7 @@ pub trait EventSink {
         false
     }
 
-    /// A line that is an event and a line of the kernel's log as well.
+    /// A line that is an event, and is read as a line of the kernel's log as well.
     fn logged(&mut self, _line: &[u8], _at: u64) {}
 
     /// So many events were passed because this sink does not want them: no loss.

@@ -100,7 +100,6 @@ impl Given {
         let Ok(mut r) = self.read(Wanted::ALL) else { return };
         let idle = std::mem::take(&mut r.idle);
         let (storage, power) = (std::mem::take(&mut r.storage), std::mem::take(&mut r.power));
-        let _ = self.said.set(Ok(Rc::new(std::mem::take(&mut r.said))));
         let _ = self.idle.set(Ok(Rc::new(idle)));
         let _ = self.storage.set(Ok(Rc::new(storage)));
         let _ = self.power.set(Ok(Rc::new(power)));

@@ -39,10 +39,9 @@ impl Wanted {
     pub const SLEEP: Wanted =
         Wanted { sleep: true, heard: false, said: false, idle: None, storage: false, power: false };
 
-    /// Everything that is in the inputs.
+    /// Everything that is in the inputs, but for what is said in words once more.
     pub const ALL: Wanted = Wanted {
         heard: true,
-        said: true,
         idle: Some(Keep::Counts),
         storage: true,
         power: true,

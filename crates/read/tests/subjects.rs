@@ -233,7 +233,7 @@ fn kinds_are_those_of_the_kernel() {
 /// Long traces of sleeps of CPUs, as ftrace, trace-cmd and LTTng print them.
 fn long_traces() -> [(&'static str, String); 3] {
     let lines = |head: &str, one: &dyn Fn(usize) -> String| {
-        let events: String = (0..60_000).map(one).collect();
+        let events: String = (0..80_000).map(one).collect();
         format!("{head}{events}")
     };
     let columns = |i: usize| {

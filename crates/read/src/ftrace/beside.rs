@@ -85,7 +85,7 @@ mod tests {
         let beside = String::from_utf8(Beside::of(text.as_bytes())).unwrap();
         let expected: Vec<&str> = text
             .lines()
-            .map(|l| match l.contains("idle: ") || l.contains("dpm_prepare") {
+            .map(|l| match l.contains("cpu_idle: ") || l.contains("dpm_prepare") {
                 true => "",
                 false => l,
             })

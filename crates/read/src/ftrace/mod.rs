@@ -216,7 +216,7 @@ fn use_of<'a>(name: &[u8], out: &impl Take<'a>) -> Use {
         b"device_pm_callback_start" => Use::Start,
         b"device_pm_callback_end" => Use::End,
         b"suspend_resume" => Use::Step,
-        b"console" => Use::Log(out.wants(name)),
+        _ if name == b"console" || name.starts_with(b"rpm_") => Use::Log(out.wants(name)),
         _ if out.wants(name) => Use::Other,
         _ => Use::None(Kind::of(name)),
     }
@@ -239,7 +239,7 @@ fn take<'a>(
     }
     let event = match named {
         Use::None(kind) => return unread.unused.add(kind, 1),
-        Use::Log(false) => return unread.unused.add(Kind::Unknown, 1),
+        Use::Log(false) => return unread.unused.add(Kind::of(raw.event), 1),
         Use::Start => callback::start(raw.text),
         Use::End => callback::end(raw.text),
         Use::Step => callback::step(raw.text),

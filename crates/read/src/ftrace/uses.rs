@@ -14,7 +14,8 @@ pub(crate) enum Use {
     Step,
     /// It is handed on as text.
     Other,
-    /// Its text is a line of the kernel's log (include/trace/events/printk.h); whether it is
+    /// It is read as a line of the kernel's log as well: its text is one
+    /// (include/trace/events/printk.h), or the doctor judges it (runtime PM). Whether it is
     /// handed on too.
     Log(bool),
     /// Nobody wants it.
