@@ -294,7 +294,7 @@ fn a_log_says_the_same_beside_its_cycles() {
     let paths = ["a.log", "b.log"].map(|name| {
         let path = folder.path().join(name);
         let reset = format!("[  100.900000] usb {}: reset\n", name.len());
-        let text = log(Generation::Function, |t, text| stamped(t, text)) + &reset;
+        let text = log(Generation::Function, stamped) + &reset;
         std::fs::write(&path, text).unwrap();
         path
     });

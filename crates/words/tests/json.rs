@@ -35,7 +35,7 @@ fn probed(mut capture: Capture) -> Capture {
 /// A wait that a log without callbacks tells.
 fn disk_not_ready() -> Wait {
     Wait {
-        device: Device { name: "0:0:0:0".into(), driver: "sd".into(), ..Device::default() },
+        device: Device { name: "0:0:0:0".into(), driver: "sd".into() },
         direction: Some(Direction::Resume),
         cause: Cause::NotReady,
         time: Ns::from_ms(1_023),
