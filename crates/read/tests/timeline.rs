@@ -234,6 +234,38 @@ fn printed_durations_beat_stamps() {
     assert!((200..300).contains(&down), "{down}");
 }
 
+/// Deep asks for the last time when one CPU is left; s2idle asks while it sleeps.
+#[test]
+fn a_wake_up_at_the_last_question_is_no_deep_sleep() {
+    let log = |mode: &str| {
+        [
+            (41_000_000, format!("PM: suspend entry ({mode})")),
+            (41_010_000, "Freezing user space processes".into()),
+            (41_012_000, "Freezing user space processes completed (elapsed 0.002 seconds)".into()),
+            (41_060_000, "PM: suspend of devices complete after 40.111 msecs".into()),
+            (41_063_000, "PM: late suspend of devices complete after 2.222 msecs".into()),
+            (41_066_000, "PM: noirq suspend of devices complete after 2.333 msecs".into()),
+            (41_067_000, "Disabling non-boot CPUs ...".into()),
+            (41_090_000, "PM: Wakeup pending, aborting suspend".into()),
+            (41_091_000, "PM: active wakeup source: 0000:00:1d.4".into()),
+            (41_092_000, "Enabling non-boot CPUs ...".into()),
+            (41_120_000, "PM: noirq resume of devices complete after 3.333 msecs".into()),
+            (41_123_000, "PM: early resume of devices complete after 2.444 msecs".into()),
+            (41_170_000, "PM: resume of devices complete after 44.555 msecs".into()),
+            (41_180_000, "Restarting tasks: Starting".into()),
+            (41_190_000, "PM: suspend exit".into()),
+        ]
+        .map(|(us, text)| stamped(us, &text) + "\n")
+        .concat()
+    };
+    let of = |mode: &str| {
+        let cycles = cycles(&log(mode));
+        (cycles.len(), cycles[0].outcome.clone(), cycles[0].asleep.is_some())
+    };
+    assert_eq!(of("deep"), (1, Outcome::AbortedByWakeup, false));
+    assert_eq!(of("s2idle"), (1, Outcome::Slept, true));
+}
+
 #[test]
 fn a_person_who_speaks_of_sleep_does_not_sleep() {
     for text in [

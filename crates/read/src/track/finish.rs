@@ -49,6 +49,13 @@ pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     if disk {
         cycle.mode = Mode::Disk;
     }
+    // Deep asks for wake-ups on the way down alone, the last time with one CPU left, and
+    // then it does not sleep (kernel/power/suspend.c, suspend_enter(), 6.1 to 7.3). s2idle
+    // asks while it sleeps.
+    if told.wakeup && cycle.mode == Mode::Deep {
+        cycle.asleep = None;
+        cycle.phases.retain(|p| p.phase != Phase::Asleep);
+    }
     let freeze_undone = current.freeze_undone || told.freeze_failed.is_some();
     let came_back = over && whole;
     let reached = |phase: Phase| cycle.phases.iter().any(|p| p.phase == phase);
