@@ -1,9 +1,7 @@
 //! What each step of a series of patches changed: the same boards on a kernel without
 //! patches and on one built after each (`dormouse lab build --each`).
 //!
-//! `series [--tables DIR] [--cycles N] KERNEL KERNEL… [-- BOARD…]`: the first kernel is
-//! the one without. With `--tables` the rows of kernel N are kept in DIR, in the file
-//! that begins with `N-` and ends in `.table`.
+//! `series [--cycles N] KERNEL KERNEL… [-- BOARD…]`: the first kernel is the one without.
 
 use crate::decide::read_board;
 use crate::missed::MISSED;
@@ -17,8 +15,7 @@ use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
 use dormouse_lab::run::{Boot, Job, run as boot};
 use dormouse_lab::trace::{Intervals, cycles};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -151,33 +148,20 @@ fn table(first: &Step, step: &Step, boards: &[(String, Board)]) -> Result<String
     Ok(out)
 }
 
-fn keep(dir: &Path, number: usize, text: &str) -> Result<()> {
-    let prefix = format!("{number}-");
-    let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
-    let found: Option<PathBuf> = entries.flatten().map(|e| e.path()).find(|p| {
-        p.extension().is_some_and(|x| x == "txt")
-            && p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix))
-    });
-    let words = found.with_context(|| format!("no {prefix}*.txt in {}", dir.display()))?;
-    let path = words.with_extension("table");
-    fs::write(&path, text).with_context(|| path.display().to_string())
-}
-
 /// Prints what each kernel changed; [`MISSED`] if one is wrong or complains.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
-    let (mut names, mut boards, mut tables, mut count) = (Vec::new(), Vec::new(), None, 3);
+    let (mut names, mut boards, mut count) = (Vec::new(), Vec::new(), 3);
     let mut args = args.iter();
     while let Some(word) = args.next() {
         let mut value = || args.next().with_context(|| format!("{word} needs a value"));
         match word.as_str() {
-            "--tables" => tables = Some(PathBuf::from(value()?)),
             "--cycles" => count = value()?.parse().context("--cycles takes a number")?,
             "--" => {
                 for path in args.by_ref() {
                     boards.push(read_board(Path::new(path))?);
                 }
             }
-            _ if word.starts_with('-') => bail!("{word}: write --tables, --cycles or --"),
+            _ if word.starts_with('-') => bail!("{word}: write --cycles or --"),
             _ => names.push(word.clone()),
         }
     }
@@ -187,7 +171,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     }
     let first = Step::run(&names[0], &boards, count)?;
     let mut wrong = 0;
-    for (number, name) in names.iter().enumerate().skip(1) {
+    for name in names.iter().skip(1) {
         let step = Step::run(name, &boards, count)?;
         println!("\n{} boots; beside {}:\n", step.release, first.release);
         let text = table(&first, &step, &boards)?;
@@ -198,9 +182,6 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
             println!("  {f}");
         }
         wrong += faults.len();
-        if let Some(dir) = &tables {
-            keep(dir, number, &text)?;
-        }
     }
     println!("{}", if wrong == 0 { "PASS" } else { "MISSED" });
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })

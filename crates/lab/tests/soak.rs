@@ -4,7 +4,7 @@
 //!
 //! `DORMOUSE_SOAK` is how many cycles the long form has; `DORMOUSE_KERNELS` names
 //! kernels of one's own that are tried too, `DORMOUSE_PATCHED` one with the first patch
-//! of `kernel/scheduler/patches`.
+//! of `kernel/upstream`.
 
 use dormouse_board::{Board, parse};
 use dormouse_lab::kernels;
@@ -102,7 +102,7 @@ fn thousands_of_sleeps_with_trouble() {
 /// 7.3 hangs here within some two hundred cycles: a device that appears on the way down is
 /// waited for in two phases and completed once (`device_pm_sleep_init()`).
 #[test]
-#[ignore = "boots a kernel of one's own: `make prove SUBJECT=series` runs it"]
+#[ignore = "boots a kernel of one's own: `make prove SUBJECT=upstream` runs it"]
 fn the_first_patch_lets_the_kernels_own_walk_survive() {
     let Ok(kernel) = std::env::var("DORMOUSE_PATCHED") else {
         println!("SKIPPED: DORMOUSE_PATCHED names no kernel with that patch");
