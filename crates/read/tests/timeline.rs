@@ -260,7 +260,7 @@ fn a_wake_up_at_the_last_question_is_no_deep_sleep() {
     };
     let of = |mode: &str| {
         let cycles = cycles(&log(mode));
-        (cycles.len(), cycles[0].outcome.clone(), cycles[0].asleep.is_some())
+        (cycles.len(), cycles[0].outcome, cycles[0].asleep.is_some())
     };
     assert_eq!(of("deep"), (1, Outcome::AbortedByWakeup, false));
     assert_eq!(of("s2idle"), (1, Outcome::Slept, true));
