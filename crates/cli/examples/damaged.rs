@@ -7,15 +7,13 @@
 //! damaged by its seed (`crates/dress`). Exit code 1 if a command failed. `--one` writes
 //! the texts of a seed into the current folder and prints its command.
 
+use dormouse::Kept;
 use dormouse_base::stats::random::Random;
 use dormouse_dress::{Kernel, damaged, drawn, story, torn};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -45,21 +43,6 @@ const COMMANDS: [(u64, &[&str]); 14] = [
     (1, &["tune"]),
     (1, &["report", "-o", "-"]),
 ];
-
-/// Keeps what a command prints.
-#[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Where the last panic was.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -149,10 +132,7 @@ fn ran(command: &[String]) -> Result<(u8, Vec<u8>), String> {
     let (out, err) = (Kept::default(), Kept::default());
     let (o, e) = (out.clone(), err.clone());
     match panic::catch_unwind(AssertUnwindSafe(|| dormouse::run(command, o, e))) {
-        Ok(code) => {
-            let said = [&out.0.borrow()[..], &err.0.borrow()[..]].concat();
-            Ok((code, said))
-        }
+        Ok(code) => Ok((code, [out.taken(), err.taken()].concat())),
         Err(_) => Err(std::mem::take(&mut *PANIC.lock().expect("one thread"))),
     }
 }

@@ -4,8 +4,9 @@
 use dormouse_record::terminal::Terminal;
 use dormouse_record::{number, recording, terminal};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[macro_use(say, remark)]
 extern crate dormouse_record;
@@ -44,4 +45,25 @@ pub fn run<A: Into<OsString>>(
 ) -> u8 {
     let arguments = arguments.into_iter().map(Into::into).collect();
     terminal::with(Terminal::of(arguments, Box::new(out), Box::new(err)), surface::ended)
+}
+
+/// Keeps what a command prints, for whoever gave a copy of it to [`run`].
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    /// All that was printed so far and not taken yet.
+    pub fn taken(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

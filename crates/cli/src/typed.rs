@@ -1,11 +1,10 @@
 //! Commands that screens and help texts print, as they could be typed: each parses, and what
 //! a screen says is next answers.
 
-use crate::{run, surface};
+use crate::{Kept, run, surface};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::Once;
 
 /// The words of a command as a shell hands them over.
 fn shell(command: &str) -> Vec<String> {
@@ -90,18 +89,6 @@ fn parses(screen: &str, command: &str) {
     assert!(others.iter().any(|o| command.starts_with(o)), "{screen}: {command}");
 }
 
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("one thread").write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// What a command prints on both streams, and its exit code; in the root of the tree.
 fn printed(words: &[String]) -> (u8, String) {
     static AT_ROOT: Once = Once::new();
@@ -111,8 +98,7 @@ fn printed(words: &[String]) -> (u8, String) {
     });
     let kept = Kept::default();
     let code = run(words, kept.clone(), kept.clone());
-    let bytes = kept.0.lock().expect("one thread").clone();
-    (code, String::from_utf8_lossy(&bytes).into_owned())
+    (code, String::from_utf8_lossy(&kept.taken()).into_owned())
 }
 
 /// Whether a command only reads, and names what it reads: `FILE` is for the reader to fill in.

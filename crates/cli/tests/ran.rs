@@ -1,34 +1,17 @@
 //! The command, called as a function; as a process only where it must be one: with a
 //! standard input, a signal, an environment or a start of itself.
 
+use dormouse::Kept;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::Once;
 
 /// The root of the tree, where commands are typed.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("one thread").write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Kept {
-    fn taken(self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().expect("one thread"))
-    }
 }
 
 /// What the command prints and its exit code.

@@ -129,10 +129,11 @@ impl Pass {
         // Events of a trace are no messages and no tables. One without system sleep looks
         // like any text.
         let bytes = part.source.bytes;
-        let words = wanted.said || wanted.power || traces != Traces::None;
-        let beside = (part.format == Format::Ftrace && words).then(Beside::default);
-        let words = wanted.said || wanted.power || wanted.sleep;
-        let quotes = part.format == Format::KernelLog && words && Beside::is_trace(bytes);
+        let words = wanted.said || wanted.power;
+        let of_trace = part.format == Format::Ftrace && (words || traces != Traces::None);
+        let beside = of_trace.then(Beside::default);
+        let of_log = part.format == Format::KernelLog && (words || wanted.sleep);
+        let quotes = of_log && Beside::is_trace(bytes);
         let quoted = quotes.then(|| Beside::of(bytes));
         let log = quoted.as_deref().map(|text| part.with(text));
         let beside = self.events(&part, log.as_ref(), traces, requests, lines, beside);
