@@ -1,6 +1,7 @@
 //! What inputs speak of, so that whoever finds nothing in them can say where to look.
 
 use dormouse_read::Given;
+use dormouse_read::idle::Keep;
 use std::path::Path;
 
 /// Whether an input holds what `show --only domains` reads: another verb that found
@@ -13,6 +14,12 @@ pub fn speaks_of_domains(given: &Given) -> bool {
 /// nothing can say so.
 pub fn speaks_of_storage(given: &Given) -> bool {
     given.storage().is_ok_and(|r| r.speaks())
+}
+
+/// Whether an input holds what `show --only idle` reads: another verb that found nothing can
+/// say so.
+pub fn speaks_of_idle(given: &Given) -> bool {
+    given.idle(Keep::Counts).is_ok_and(|r| r.speaks())
 }
 
 /// The text of a board file, which begins with `board N`.
@@ -37,6 +44,11 @@ pub(crate) fn elsewhere(given: &Given) -> Option<&'static str> {
             "\n  it speaks of power domains or probing: dormouse show --only domains (before: domains show)",
         );
     }
-    speaks_of_storage(given)
-        .then_some("\n  it speaks of storage: dormouse show --only storage (before: storage show)")
+    if speaks_of_storage(given) {
+        return Some(
+            "\n  it speaks of storage: dormouse show --only storage (before: storage show)",
+        );
+    }
+    speaks_of_idle(given)
+        .then_some("\n  it speaks of CPU idle: dormouse show --only idle (before: idle show)")
 }

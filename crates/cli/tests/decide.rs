@@ -81,6 +81,20 @@ fn sides_that_were_recorded_in_blocks_are_said() {
     assert!(!text(&guests).contains("one after the other"));
 }
 
+/// A clock that the RTC moved inside a resume is no time of it, for either verb.
+#[test]
+fn check_and_tune_hold_a_budget_against_the_same_times() {
+    let verdict = text(&dormouse(&["check", LAPTOP_612, "--resume", "250ms"]));
+    assert!(
+        verdict.starts_with("Resume meets its budget of 250.0 ms in all 4 cycles"),
+        "{verdict}"
+    );
+    let plan = dormouse(&["tune", LAPTOP_612, "--resume", "250ms", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).expect("JSON");
+    let said = plan.to_string();
+    assert!(said.contains("\"recorded_cycles_that_meet\":3"), "{said}");
+}
+
 #[test]
 fn a_side_against_itself_differs_in_nothing() {
     let same = dormouse(&["compare", "--json", LAPTOP_612, LAPTOP_612]);

@@ -117,7 +117,7 @@ pub fn judge(case: &Case) -> Report {
         .iter()
         .flat_map(|a| case.of(a))
         .filter_map(|m| Some((m, unjudged(m)?)))
-        .filter(|(m, _)| !cited(m))
+        .filter(|(m, _)| !cited(m) && !said::is_told(m, &findings))
         .collect();
     findings.extend(said::not_judged(&errors));
     sorted(&mut findings);

@@ -6,7 +6,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::formats::{Formats, Meaning, all};
 use crate::message::{Message, Trust};
-use crate::rules::abort::owner;
+use crate::rules::abort::{owner, returned};
 use dormouse_base::say;
 
 /// A message of an attempt that tells of an error, and that no rule judged.
@@ -32,7 +32,8 @@ pub struct Printed {
 /// The message as an error that no rule judged, if it is one. What the source calls an error
 /// or worse is one in whatever words; of other messages the words decide.
 pub(crate) fn unjudged(m: &Message) -> Option<Unjudged> {
-    if m.trust != Trust::Logged {
+    // A row of a dump is one of what the dump tells.
+    if m.trust != Trust::Logged || sums_up(&m.text) || is_frame(&m.text) {
         return None;
     }
     let Some(known) = all().recognise(&m.text) else {
@@ -78,14 +79,49 @@ pub(crate) fn not_judged(errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     Some(f)
 }
 
+/// Whether a message says nothing that those before it do not tell: the last words of
+/// kernel/power/suspend.c:suspend_devices_and_enter and suspend_enter, and of
+/// kernel/hung_task.c:check_hung_task.
+fn sums_up(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains("some devices failed to suspend")
+        || text.contains("suspend of devices failed")
+        || text.contains("disables this message")
+}
+
+/// Whether a message is a function of a dump: `? schedule_timeout+0x20/0x2a0`,
+/// `[<c0611c1c>] (schedule_timeout+0x20/0x2a0) from …`.
+fn is_frame(text: &str) -> bool {
+    let text = text.trim_start();
+    let word = text.trim_start_matches("? ").split(' ').next().unwrap_or_default();
+    text.starts_with("[<") || word.contains("+0x") && word.contains("/0x")
+}
+
+/// Whether a message is what the core says more of a failure that a finding tells: the
+/// callback that returned the error, or the device in words of which its name was lost.
+pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
+    let of = |device: &str, error: i32| {
+        findings.iter().any(|f| {
+            f.about.error == Some(error)
+                && (device.is_empty() || f.about.devices.iter().any(|d| d.name == device))
+        })
+    };
+    returned(m).is_some_and(|f| of(f.device, f.error)) || nameless(m).is_some_and(|e| of("", e))
+}
+
+/// The error of `PM: failed to suspend async: error -16`, which somebody cut the device off.
+fn nameless(m: &Message) -> Option<i32> {
+    let rest = m.text.strip_prefix("PM: failed to ")?;
+    rest.split_once(": error ")?.1.trim().parse().ok()
+}
+
 /// Whether a message tells of an error, by its words.
 pub(crate) fn complains(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
     (says(" error") || says("failed") || says("timed out") || says("timeout"))
         && !says("error 0")
-        // It sums up what was told before.
-        && !says("some devices failed to suspend")
+        && !sums_up(&text)
         && !says("0 errors")
         && !says("no error")
 }

@@ -86,6 +86,17 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
         Stage::new(Suspend, Some(Phase::Noirq))
     } else if m.has("EC: interrupt unblocked") {
         Stage::new(Resume, Some(Phase::ResumeNoirq))
+    } else if is_of_platform(m, "Preparing to enter system sleep state S")
+        || m.has("Saving platform NVS memory")
+    {
+        // drivers/acpi/sleep.c:acpi_pm_prepare, the last step before CPUs go off.
+        Stage::new(Suspend, None)
+    } else if m.has("ACPI: PM: Low-level resume complete")
+        || m.has("ACPI: Low-level resume complete")
+        || m.has("Restoring platform NVS memory")
+    {
+        // drivers/acpi/sleep.c:acpi_suspend_enter: the first words of one CPU alone.
+        Stage::new(Resume, Some(Phase::CpuOn))
     } else if m.has("Disabling non-boot CPUs") || m.has("Disabling nonboot CPUs") {
         Stage::new(Suspend, Some(Phase::CpuOff))
     } else if m.has("Enabling non-boot CPUs") || m.has("Enabling nonboot CPUs") {
@@ -106,6 +117,11 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
     } else {
         return None;
     })
+}
+
+/// Whether a line of ACPI names a state of sleep: a machine that is switched off goes to S5.
+fn is_of_platform(m: &Message, words: &str) -> bool {
+    m.after(words).is_some_and(|s| s.starts_with(['1', '2', '3', '4']))
 }
 
 /// Whether the message ends a sleep, or what is known of one.

@@ -148,7 +148,9 @@ fn of_range(case: &Case, stages: &Stages<'_>, first: u64, last: u64) -> Vec<Wait
         if let Some(from) = before.filter(|_| !told)
             && let Some((span, direction)) = within(case, stages, from, at)
         {
+            // What a disk says stands before what it does (drivers/scsi/sd.c:sd_suspend_common).
             let ends = speaker.as_ref().map(|d| (d, cause(&m.text)));
+            let ends = ends.filter(|e| e.1 != Some(Cause::Disk));
             let last = &case.messages[from];
             let began = self::speaker(&last.text).zip(announced(&last.text));
             let (device, cause, confidence, message) = match (ends, began) {

@@ -206,6 +206,8 @@ impl Listener<'_> {
         };
         let raw = self.lines.at(at);
         let trust = if record.fresh { Trust::Logged } else { trust(raw) };
+        let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
+        let trust = if fenced { Trust::Shown } else { trust };
         // Another program's line in the log of the system is no word of a writer.
         let dated = trust == Trust::Prose && text::has_date(raw);
         let trust = if dated { Trust::Shown } else { trust };
@@ -248,11 +250,27 @@ fn trust(raw: &[u8]) -> Trust {
 struct Lines<'a> {
     bytes: &'a [u8],
     ends: Vec<usize>,
+    /// Where fences of Markdown begin and end, in turns.
+    fences: Vec<u64>,
 }
 
 impl<'a> Lines<'a> {
     fn new(bytes: &'a [u8]) -> Lines<'a> {
-        Lines { bytes, ends: memchr::memchr_iter(b'\n', bytes).collect() }
+        let mut lines =
+            Lines { bytes, ends: memchr::memchr_iter(b'\n', bytes).collect(), fences: Vec::new() };
+        if memchr::memmem::find(bytes, b"```").is_some() {
+            let count = lines.ends.len() as u64 + 1;
+            let fences =
+                (1..=count).filter(|n| lines.at(*n).trim_ascii_start().starts_with(b"```"));
+            lines.fences = fences.collect();
+        }
+        lines
+    }
+
+    /// Whether line `at` stands between two fences.
+    fn is_fenced(&self, at: u64) -> bool {
+        let before = self.fences.partition_point(|f| *f < at);
+        before % 2 == 1 && before < self.fences.len()
     }
 
     /// Line `at`, from 1; empty if there is none.

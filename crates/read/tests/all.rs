@@ -24,6 +24,7 @@ mod kernel_log;
 mod night;
 mod oracle;
 mod perfetto_oracle;
+mod posted;
 mod probing;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;

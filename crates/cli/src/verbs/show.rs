@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::explain;
 use dormouse_app::failure::{Nothing, Usage};
+use dormouse_base::cycle::Began;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_read::Given;
@@ -95,7 +96,13 @@ pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
     } else {
         terminal::print(&text::show(&all, &selection, terminal::wants_colour()))?;
         if count > 0 && all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {
-            let text = "the lines of the input carry no times; boot with printk.time=1";
+            let cycles = || all.iter().flat_map(|e| &e.capture.cycles);
+            let text = match cycles().any(|c| c.when != Began::Unsaid) {
+                true => {
+                    "the lines of the input carry no times finer than a second; give the kernel's own: dmesg > FILE, or journalctl -k -o short-monotonic"
+                }
+                false => "the lines of the input carry no times; boot with printk.time=1",
+            };
             bail!(Nothing(text.into()));
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
+use super::{host, unit};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -53,7 +54,7 @@ pub(crate) fn failed(m: &Message) -> Option<Failed<'_>> {
 /// A callback that returned an error, which main.c tells once more in the words of
 /// [`failed`]: `DRIVER DEVICE: PM: pci_pm_suspend(): hcd_pci_suspend returns -16`
 /// (drivers/base/power/main.c:__suspend_report_result, 6.12).
-fn returned(m: &Message) -> Option<Failed<'_>> {
+pub(crate) fn returned(m: &Message) -> Option<Failed<'_>> {
     let (owner, rest) = m.text.split_once(": PM: ")?;
     let (callback, rest) = rest.split_once("(): ")?;
     let (function, error) = rest.split_once(" returns ")?;
@@ -131,7 +132,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         };
         said.extend(errno.map(|e| (m, e)));
     }
-    let Some(&(_, errno)) = said.first() else { return };
+    let Some(&(_, errno)) = said.first() else { return unit::judge(case, out) };
     let text = format!(
         "A program could not put the machine to sleep{}: {}. The text has no line of the kernel that says why.",
         say::and_times(said.len()),
@@ -343,6 +344,8 @@ pub(crate) fn owner(text: &str) -> Device {
     let owner = text.split(": ").next().unwrap_or("");
     let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
     let driver = driver.rsplit(' ').next().unwrap_or("");
+    // What vendors put before a message is no driver.
+    let driver = if driver.ends_with(']') { "" } else { driver };
     Device { name: name.to_string(), driver: driver.to_string() }
 }
 
@@ -413,7 +416,7 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     for g in groups.iter().filter(|g| !g.up) {
         out.push(ended(case, g));
     }
-    lost(&groups, out);
+    lost(case, &groups, out);
 }
 
 fn device(g: &Group<'_>) -> Device {
@@ -456,7 +459,10 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let own = |m: &&Message| {
         let of = owner(&m.text);
         m.trust.is_of_a_kernel()
-            && (of.name == device.name || !of.driver.is_empty() && of.driver == device.driver)
+            && (of.name == device.name
+                || !of.driver.is_empty() && of.driver == device.driver
+                // A card's name begins with that of its host: `mmc0:0001`.
+                || device.name.strip_prefix(&of.name).is_some_and(|r| r.starts_with(':')))
             // What the core says of it is what is told already.
             && !m.has("PM: ")
             && failed(m).is_none()
@@ -522,7 +528,7 @@ fn at_port(mut f: Finding, m: &Message, port: &str) -> Finding {
 }
 
 /// So many messages before a failure a hub may have told of a device below it.
-const NEAR: usize = 20;
+pub(super) const NEAR: usize = 20;
 
 /// `usb 4-1-port2: device 4-1.2 not suspended yet`: a hub went down above a
 /// device that had not (drivers/usb/core/hub.c:hub_suspend).
@@ -536,7 +542,7 @@ fn awake<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
 }
 
 /// Devices that failed on the way up, one finding an error.
-fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
+fn lost(case: &Case, groups: &[Group<'_>], out: &mut Vec<Finding>) {
     let mut errors: Vec<i32> = groups.iter().filter(|g| g.up).map(|g| g.error).collect();
     errors.sort_unstable();
     errors.dedup();
@@ -544,7 +550,14 @@ fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
         let same: Vec<&Group<'_>> = groups.iter().filter(|g| g.up && g.error == error).collect();
         let devices = same.iter().map(|g| device(g)).collect();
         let evidence = lines(same.iter().flat_map(|g| g.messages.iter().copied()));
-        out.push(not_resumed(devices, error).shown_by(evidence));
+        let f = not_resumed(devices, error).shown_by(evidence);
+        let first = same.first().and_then(|g| Some((g.device, *g.messages.first()?)));
+        out.push(match first.and_then(|(device, m)| host::dead(case, device, m)) {
+            Some(m) => f
+                .because(format!("Just before, the controller died: \"{}\".", m.text.trim()))
+                .shown_by(lines([m])),
+            None => reasoned(case, f, first.map(|f| f.1)),
+        });
     }
 }
 

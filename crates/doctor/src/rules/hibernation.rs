@@ -84,6 +84,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(f);
     }
     faults(case, out);
+    reading(case, out);
     // A crash between the image's making and the end of the hibernation.
     for a in case.attempts.iter().filter(|a| a.mode == "hibernation") {
         let messages = case.of(a);
@@ -126,6 +127,38 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
         .says(text)
         .look("See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap.")
         .shown_by(lines(swap));
+    out.push(f);
+}
+
+/// The kernel that reads an image (kernel/power/swap.c:load_compressed_image, load_image),
+/// where the text ends before it says how that went: a note, so that nobody takes the text
+/// for one that says nothing of sleep.
+fn reading(case: &Case, out: &mut Vec<Finding>) {
+    let loads = |m: &Message| {
+        m.trust.is_of_a_kernel()
+            && (m.says("Loading and decompressing image data")
+                || m.says("Loading image data pages"))
+    };
+    let Some(at) = case.messages.iter().rposition(loads) else { return };
+    let rest = &case.messages[at..];
+    // Whatever comes next tells what became of it.
+    let goes_on = |m: &Message| {
+        m.says("Image loading done") || m.says("Read ") || m.has("Image successfully loaded")
+    };
+    let told = out.iter().any(|f| f.area == Area::Hibernation);
+    if told || rest.iter().any(goes_on) || !case.attempts.is_empty() {
+        return;
+    }
+    let progress = |m: &&Message| m.says("Image loading progress:");
+    let last = rest.iter().rfind(progress).unwrap_or(&rest[0]);
+    let reached = last.after("progress:").map_or(String::new(), |p| format!(" at {}", p.trim()));
+    let rule = ("hib-image-read", Area::Hibernation, Level::Note);
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(format!(
+            "A kernel reads the image of a hibernation; the text ends{reached} of that, so what became of it is not known."
+        ))
+        .look("Give the lines after it: that the image was loaded, or why not, is the kernel's next word.")
+        .shown_by(lines([&rest[0], last].into_iter().take(if last.line == rest[0].line { 1 } else { 2 })));
     out.push(f);
 }
 

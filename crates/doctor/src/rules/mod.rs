@@ -7,6 +7,7 @@ mod crash;
 mod disk;
 pub(crate) mod freezer;
 mod hibernation;
+mod host;
 pub(crate) mod knob;
 mod line;
 pub(crate) mod mode;
@@ -17,6 +18,7 @@ pub(crate) mod ready;
 mod rpm;
 mod source;
 pub(crate) mod sync;
+mod unit;
 mod wake;
 
 use crate::case::Case;
@@ -57,7 +59,7 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     if s2idle && !mode::has_counters(case) && !night::has_counters(case) {
         out.push(Unchecked::Hardware);
     }
-    if !case.attempts.is_empty() && !has("calling ") {
+    if !case.attempts.is_empty() && !has("calling ") && !has(" of drv:") {
         out.push(Unchecked::Callbacks);
     }
     if !has("rpm_resume") && !case.values.iter().any(|v| v.name() == "runtime_status") {

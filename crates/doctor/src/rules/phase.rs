@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
+use crate::rules::abort::owner;
 use crate::stack;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -277,10 +278,15 @@ fn device_lost(when: &str, reported: Option<&Message>, m: &Message) -> Finding {
     let near = reported.map_or(String::new(), |d| {
         format!(" Just before, this was reported: {}.", d.text.trim_end_matches('.'))
     });
+    // `nvme nvme1: controller is down; …`; what names no driver may be no device.
+    let device = owner(&m.text);
+    let named = !device.driver.is_empty() && m.text.contains(&format!("{}: ", device.name));
+    let who = if named { say::device(&device) } else { "A device".into() };
     Finding::new(("phase-device-lost", Area::Phase, Level::Broken), Confidence::Likely)
         .says(format!(
-            "A device did not survive the sleep: {when} the kernel reports trouble that it had not before.{near}"
+            "{who} did not survive the sleep: {when} the kernel reports trouble that it had not before.{near}"
         ))
+        .of_devices(named.then_some(device))
         .look("Look whether its driver has suspend and resume callbacks; unload it before sleep to try.")
         .when(Some(Direction::Resume), None)
         .at("resume")

@@ -42,8 +42,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     faults(case, out);
     crash(case, out);
     failures(case, out);
-    states(case, out);
     self_waits(case, out);
+    states(case, out);
     held(case, out);
 }
 
@@ -92,10 +92,23 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
 fn crash(case: &Case, out: &mut Vec<Finding>) {
     for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
         let frames = stack::frames(&case.messages, at, 60);
-        let Some(core) = frames.iter().position(|f| f.ends_with("rpm_callback")) else { continue };
+        let core = frames.iter().position(|f| f.ends_with("rpm_callback"));
+        // Its workqueue names itself in the head of the dump, where the frames were cut off.
+        let works = |m: &Message| m.has("Workqueue: pm pm_runtime_work");
+        let at_work = core.is_none() && case.messages[at..].iter().take(20).any(works);
+        if core.is_none() && !at_work {
+            continue;
+        }
         // What the core calls is the bus's or the driver's: the outermost that is not generic.
-        let callback = frames[..core].iter().rev().find(|f| !f.starts_with("pm_generic"));
-        let Some(name) = callback else { continue };
+        let own = &frames[..core.unwrap_or(0)];
+        let callback = own.iter().rev().find(|f| !f.starts_with("pm_generic")).cloned();
+        let stood = || {
+            let all = crate::trouble::troubles(&case.messages);
+            let of = all.iter().find(|t| t.at <= at && at < t.end)?;
+            of.culprit().map(|f| f.function.clone())
+        };
+        let callback = if at_work { stood() } else { callback };
+        let Some(name) = callback.as_deref() else { continue };
         let f = Finding::new(("rpm-crash", Area::Rpm, Level::Broken), Confidence::Certain)
             .says(format!("{name} crashed the kernel as a callback of runtime power management."))
             .look("Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses.")
@@ -276,6 +289,7 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
     for (folder, values) in seen {
         let all = |word: &str| values.iter().all(|v| v.value == word);
         // One look may fall into a call; of two the call does not end.
+        const AGAIN: &str = "Look again after some seconds: cat its power/runtime_status.";
         const STUCK: &str =
             "Look where its thread waits: echo w > /proc/sysrq-trigger, then dmesg.";
         let (words, advice) = if values.last().is_some_and(|v| v.value == "error") {
@@ -290,11 +304,25 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
                 "was suspending at run time each time it was looked at: its suspend does not end",
                 STUCK,
             )
+        } else if values
+            .last()
+            .is_some_and(|v| matches!(v.value.as_str(), "resuming" | "suspending"))
+        {
+            (
+                "was in the middle of a call of runtime power management when it was looked at; one look does not tell whether the call ends",
+                AGAIN,
+            )
         } else {
             continue;
         };
+        let level = if advice == AGAIN { Level::Note } else { Level::Broken };
         let device = folder.trim_end_matches("/power").rsplit('/').next().unwrap_or(folder);
-        let f = Finding::new(("rpm-status", Area::Rpm, Level::Broken), Confidence::Certain)
+        // A trace says more than one look.
+        let told = |f: &Finding| f.about.devices.iter().any(|d| d.name == device);
+        if level == Level::Note && out.iter().any(told) {
+            continue;
+        }
+        let f = Finding::new(("rpm-status", Area::Rpm, level), Confidence::Certain)
             .says(format!("{device} {words}."))
             .look(advice)
             .of_devices([Device { name: device.to_string(), driver: String::new() }])

@@ -163,6 +163,11 @@ impl IdleReading {
         IdleReading { keep, ..IdleReading::default() }
     }
 
+    /// Whether something of it was read: states, counters, shares or sleeps.
+    pub fn speaks(&self) -> bool {
+        !(self.snapshots.is_empty() && self.traces.is_empty() && self.runs.is_empty())
+    }
+
     /// Reads what `part` says of states, but for what stands beside its trace; what is to be
     /// done with its traces.
     pub(crate) fn add(&mut self, part: &Part<'_>, alone: bool) -> Traces {

@@ -3,15 +3,16 @@
 
 use super::prefix;
 use crate::text;
-use memchr::memchr2;
+use memchr::memchr3;
 
 /// U+00A0: some mail programs put it for one of two blanks.
 const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 
 /// `line` without what hides its prefix; nothing if it is plain already.
 pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
-    let clean = memchr2(0xc2, 0x1b, line).map(|_| without_noise(line));
+    let clean = memchr3(0xc2, 0x1b, b'<', line).and_then(|_| without_noise(line));
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
+    let clean = in_english(clean.as_deref().unwrap_or(line)).or(clean);
     let told = logcat(prefix::quotes(clean.as_deref().unwrap_or(line)));
     told.or(clean)
 }
@@ -38,11 +39,13 @@ fn without_emphasis(line: &[u8]) -> Option<Vec<u8>> {
     ((quoted || stamped) && begins).then(|| [before, text].concat())
 }
 
-/// Without the escape sequences of `dmesg --color=always`, and with blanks for blanks.
-fn without_noise(line: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(line.len());
+/// Without the escape sequences of `dmesg --color=always` and the tags of a web page, and
+/// with blanks for blanks; nothing if there are none.
+fn without_noise(line: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
     let mut rest = line;
-    while let Some(at) = memchr2(0xc2, 0x1b, rest) {
+    let mut changed = false;
+    while let Some(at) = memchr3(0xc2, 0x1b, b'<', rest) {
         plain.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
         let skip = if rest.starts_with(NO_BREAK_SPACE) {
@@ -51,14 +54,69 @@ fn without_noise(line: &[u8]) -> Vec<u8> {
         } else if rest.starts_with(b"\x1b[") {
             let end = rest[2..].iter().position(u8::is_ascii_alphabetic);
             end.map_or(rest.len(), |e| e + 3)
+        } else if let Some(length) = tag(rest) {
+            length
         } else {
             plain.push(rest[0]);
-            1
+            rest = &rest[1..];
+            continue;
         };
+        changed = true;
         rest = &rest[skip..];
     }
     plain.extend_from_slice(rest);
-    plain
+    changed.then_some(plain)
+}
+
+/// The length of a tag of HTML that only says how text looks: `<font color="#C01C28">`,
+/// `</b>`. The kernel's own marks (`<TASK>`, `<IRQ>`) are in capitals or numbers.
+fn tag(text: &[u8]) -> Option<usize> {
+    const NAMES: [&[u8]; 10] =
+        [b"b", b"strong", b"em", b"mark", b"font", b"span", b"code", b"pre", b"tt", b"br"];
+    let end = memchr::memchr(b'>', &text[..text.len().min(80)])?;
+    let inside = text[1..end].strip_prefix(b"/").unwrap_or(&text[1..end]);
+    let inside = inside.strip_suffix(b"/").unwrap_or(inside).trim_ascii_end();
+    let name = inside.split(|&b| b == b' ').next()?;
+    let plain = name.len() == inside.len() || memchr::memchr(b'=', inside).is_some();
+    (plain && NAMES.contains(&name)).then_some(end + 1)
+}
+
+/// How names of months begin in the languages of those who post logs, each list a month.
+const MONTHS: [(&str, &str); 12] = [
+    ("Jan", "jan gen ene led sty янв ocak"),
+    ("Feb", "feb fév fev lut úno фев şub"),
+    ("Mar", "mar mär maa mrt bře мар"),
+    ("Apr", "apr avr abr kwi dub апр huh nis"),
+    ("May", "may mai mag maj mei kvě мая май tou"),
+    ("Jun", "jun juin giu cze kes июн haz"),
+    ("Jul", "jul juil lug lip hei июл tem"),
+    ("Aug", "aug aoû ago sie srp авг elo ağu"),
+    ("Sep", "sep set wrz zář сен syy eyl"),
+    ("Oct", "oct okt ott out paź říj окт lok eki"),
+    ("Nov", "nov lis ноя marr kas"),
+    ("Dec", "dec dez dic déc gru pro дек jou ara"),
+];
+
+/// `oct. 22 22:22:14 host …` of a journal in another language, with the month as English
+/// has it (journalctl asks the locale); nothing if the line begins otherwise.
+fn in_english(line: &[u8]) -> Option<Vec<u8>> {
+    let body = prefix::quotes(line);
+    let blank = memchr::memchr(b' ', &body[..body.len().min(14)]).filter(|b| *b >= 3)?;
+    let day = body[blank..].trim_ascii_start();
+    let digits = day.iter().take_while(|b| b.is_ascii_digit()).count();
+    let clock = day.get(digits..).filter(|_| (1..=2).contains(&digits))?;
+    let clock = clock.strip_prefix(b".").unwrap_or(clock).strip_prefix(b" ")?;
+    let stamped = clock.len() > 9 && clock[2] == b':' && clock[5] == b':';
+    let word = std::str::from_utf8(&body[..blank]).ok().filter(|_| stamped)?;
+    let word = word.trim_end_matches('.').to_lowercase();
+    let is = |names: &str| names.split(' ').any(|n| word.starts_with(n));
+    let (english, _) = MONTHS.iter().find(|m| is(m.1))?;
+    if body.starts_with(english.as_bytes()) {
+        return None;
+    }
+    let before = &line[..line.len() - body.len()];
+    let day = format!(" {:>2} ", std::str::from_utf8(&day[..digits]).ok()?);
+    Some([before, english.as_bytes(), day.as_bytes(), clock].concat())
 }
 
 /// `03-10 09:01:38.803     0     0 I PM      : suspend entry (deep)`: a line of the kernel
@@ -133,6 +191,35 @@ mod tests {
         let blank = of("[\u{a0}   1.000000] PM: \u{c4}");
         assert_eq!(blank.as_deref(), Some("[    1.000000] PM: \u{c4}"));
         assert_eq!(of("[    1.000000] PM: x"), None);
+        assert_eq!(
+            of("Nov 02 10:11:12 box kernel: <font color=\"#CC0000\"><b>PM</b></font>: x")
+                .as_deref(),
+            Some("Nov 02 10:11:12 box kernel: PM: x")
+        );
+        for kept in
+            ["<6>[    1.000000] PM: x", "[    1.0] <TASK>", "[    1.0] a < b > c", "<span", "<b "]
+        {
+            assert_eq!(of(kept), None, "{kept}");
+        }
+    }
+
+    #[test]
+    fn journals_of_other_languages_have_a_date() {
+        for (told, english) in [
+            ("oct. 22 22:22:14 box kernel: x", "Oct 22 22:22:14 box kernel: x"),
+            ("> ott 5 09:07:34 box kernel: x", "> Oct  5 09:07:34 box kernel: x"),
+            ("M\u{e4}r 08 09:07:34 box kernel: x", "Mar 08 09:07:34 box kernel: x"),
+            ("juil. 14 09:07:34 box kernel: x", "Jul 14 09:07:34 box kernel: x"),
+            ("juin 14 09:07:34 box kernel: x", "Jun 14 09:07:34 box kernel: x"),
+            ("jun 09 17:10:10 box kernel: x", "Jun 09 17:10:10 box kernel: x"),
+            ("дек 31 09:07:34 box kernel: x", "Dec 31 09:07:34 box kernel: x"),
+        ] {
+            assert_eq!(of(told).as_deref(), Some(english));
+        }
+        for plain in ["Jun 09 17:10:10 box kernel: x", "took 22 12:34:56 x", "oct 22 many", "mar 1"]
+        {
+            assert_eq!(of(plain), None, "{plain}");
+        }
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub(crate) struct PerCycle {
     pub listing: bool,
     /// The way down was given up.
     pub refusal: Option<Refusal>,
+    /// Who stands before the last `…: PM: f(): g returns -16`, and the error.
+    pub(super) returned: Option<(Box<[u8]>, i32)>,
     /// The last line that only the way down prints.
     pub down: Option<Ns>,
 }

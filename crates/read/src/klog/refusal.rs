@@ -7,7 +7,9 @@
 
 use super::held::Refusal;
 use super::state::Log;
+use super::steps::number;
 use crate::event::Stamp;
+use crate::text;
 use dormouse_base::cycle::PhaseSpan;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
@@ -47,6 +49,11 @@ impl Log<'_> {
         self.t.current().is_some_and(|c| c.cycle.phases.iter().any(frozen))
     }
 
+    /// Whether a device phase of the way down is known.
+    pub(super) fn went_down(&mut self) -> bool {
+        self.t.current().is_some_and(|c| c.cycle.phases.iter().any(|p| p.phase.has_devices()))
+    }
+
     /// Whether a phase of the way up is known.
     pub(super) fn came_up(&mut self) -> bool {
         let up = |p: &PhaseSpan| p.phase.direction() == Direction::Resume && p.phase.has_devices();
@@ -81,8 +88,10 @@ impl Log<'_> {
         let called = |p: Phase| p.direction() == Direction::Resume;
         let ran =
             self.t.current().is_some_and(|c| c.cycle.callbacks.iter().any(|b| called(b.phase)));
-        if !self.came_up() && !ran && r.at < now {
-            self.unprinted(Phase::Resume, PmEvent::Resume, r.at, now);
+        // A test of the way down waits before it turns round.
+        let from = r.at + self.t.current().map_or(Ns::ZERO, |c| c.told.pm_test_wait);
+        if !self.came_up() && !ran && from < now {
+            self.unprinted(Phase::Resume, PmEvent::Resume, from, now);
         }
     }
 
@@ -119,4 +128,12 @@ impl Log<'_> {
         let stamp = Stamp { time: done.unwrap_or(at), pid: 0, comm: b"", cpu: u32::MAX, at: 0 };
         super::steps::end_lasting(self, phase, &stamp);
     }
+}
+
+/// Who stands before `…: PM: f(): g returns -16` (drivers/base/power/main.c:
+/// __suspend_report_result), and the error.
+pub(super) fn returned(text: &[u8]) -> Option<(Box<[u8]>, i32)> {
+    let (owner, rest) = text.split_at(text::find(text, b": PM: ")?);
+    let errno = &rest[text::find(rest, b" returns -")? + b" returns ".len()..];
+    Some((owner.into(), i32::try_from(number(errno)?).ok()?))
 }

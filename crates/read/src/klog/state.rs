@@ -350,6 +350,7 @@ impl<'t> Log<'t> {
         if quote || self.t.current().is_some_and(|c| reader(&c.cycle)) {
             return self.t.drop_cycle();
         }
+        self.end_freezing();
         self.lay_out();
         let finishing = self.c.finishing;
         if let Some(c) = self.t.current() {

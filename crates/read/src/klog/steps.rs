@@ -1,9 +1,10 @@
 //! Lines of the steps of a cycle, from 3.15 to 7.3.
 
-use super::freeze;
+use super::freeze::{self, elapsed};
 use super::grain::{PAUSE, PRINTING, TICK};
 use super::phase;
 use super::prefix::Record;
+use super::refusal::returned;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text;
@@ -16,7 +17,7 @@ use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;
 
 /// What an elapsed time that is cut to milliseconds may lack.
-const CUT_OFF: Ns = Ns::from_ms(1);
+pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
 
 /// Handles `r`; whether it is a step.
 pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
@@ -202,6 +203,14 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         }
         return true;
     }
+    if text.starts_with(b"(elapsed ") && log.freezing().is_some() && log.c.at_most == Ns::MAX {
+        // The rest of a line that was printed in two pieces.
+        if let Some(took) = elapsed(text) {
+            log.c.at_most = log.c.lasting_from + took + CUT_OFF;
+            advance(log, took);
+        }
+        return true;
+    }
     if let Some(rest) = text.strip_prefix(b"Freezing of tasks ") {
         return failed(log, rest, stamp);
     }
@@ -356,6 +365,10 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             c.told.pm_test = true;
             c.told.pm_test_wait = Ns::from_ms(wait.saturating_mul(1000));
         }
+        // Devices went down, of which no line tells.
+        if log.c.phase == Some(Phase::Suspend) && !log.went_down() {
+            log.refuse(Phase::Suspend);
+        }
     } else {
         return failure(log, text);
     }
@@ -427,7 +440,10 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
         refused(log, &text[..at], errno, Phase::Prepare);
         return true;
     }
-    let Some(at) = text::find(text, b"failed to ") else { return false };
+    let Some(at) = text::find(text, b"failed to ") else {
+        log.c.returned = returned(text).or(log.c.returned.take());
+        return false;
+    };
     let Some(sign) = text::find(&text[at..], b": error ") else { return false };
     let Some(errno) = number(&text[at + sign + b": error ".len()..]) else { return false };
     let Ok(errno) = i32::try_from(errno) else { return false };
@@ -460,8 +476,15 @@ fn refused(log: &mut Log<'_>, owner: &[u8], errno: i32, phase: Phase) {
         super::calls::split(owner.strip_suffix(b":").unwrap_or(owner))
     };
     let at = log.now;
-    let key = DeviceKey { driver, device, parent: b"", driver_known: false };
-    log.t.note_failure(&key, errno, at);
+    // Somebody cut the name off, which the line before has too.
+    let nameless = device.is_empty() || device == b"PM";
+    let before = log.c.returned.take().filter(|r| nameless && r.1 == errno);
+    let (driver, device) =
+        before.as_ref().map_or((driver, device), |(owner, _)| super::calls::split(owner));
+    if !nameless || before.is_some() {
+        let key = DeviceKey { driver, device, parent: b"", driver_known: false };
+        log.t.note_failure(&key, errno, at);
+    }
     log.refuse(phase);
 }
 
@@ -735,14 +758,8 @@ fn log_stamp<'a>(log: &Log<'_>, stamp: &Stamp<'a>) -> Stamp<'a> {
     Stamp { time: log.now, ..*stamp }
 }
 
-/// `(elapsed 0.001 seconds)`.
-fn elapsed(text: &[u8]) -> Option<Ns> {
-    let at = text::find(text, b"(elapsed ")?;
-    seconds(&text[at + b"(elapsed ".len()..])
-}
-
 /// `0.055 seconds`.
-fn seconds(text: &[u8]) -> Option<Ns> {
+pub(super) fn seconds(text: &[u8]) -> Option<Ns> {
     decimal(text, 1_000_000_000)
 }
 
@@ -770,7 +787,7 @@ fn decimal(text: &[u8], unit: i64) -> Option<Ns> {
 }
 
 /// The number at the begin of `text`.
-fn number(text: &[u8]) -> Option<i64> {
+pub(super) fn number(text: &[u8]) -> Option<i64> {
     let (sign, rest) = match text.strip_prefix(b"-") {
         Some(rest) => (-1, rest),
         None => (1, text),

@@ -4,6 +4,7 @@
 
 use super::goal::{Goal, Reached, Slower};
 use super::ready;
+use crate::analyse::rows::Rows;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
@@ -69,13 +70,11 @@ impl Judged {
 
 /// What one recorded cycle reached.
 fn reached(board: &Board, cycle: &Cycle, place: &[Option<DeviceId>], goal: &Goal) -> Reached {
-    // All that was recorded of a half: whoever waits for it waits for CPUs and tasks too.
+    // All that was recorded of a half, as `check` judges it: whoever waits for it waits for
+    // CPUs and tasks too, and not for a clock that was moved.
+    let rows = Rows::of(cycle);
+    let half = |d: Direction| rows.half(d).unwrap_or_default();
     let spans = || cycle.phases.iter().filter(|p| p.phase != Phase::Asleep);
-    let half = |d: Direction| {
-        let of = || spans().filter(|p| p.phase.direction() == d);
-        let ends = of().map(|p| p.start).min().zip(of().map(|p| p.end).max());
-        ends.map_or(Ns::ZERO, |(start, end)| end.since(start))
-    };
     let up = spans().filter(|p| p.phase > Phase::Asleep).map(|p| p.start).min();
     let ready = goal.ready.iter().map(|(d, _)| {
         let end = ready::last(cycle, &ready::needs(board, *d), place);
@@ -97,6 +96,15 @@ mod tests {
     use crate::simulate::predict::{Scheduler, outlook};
     use dormouse_board::parse;
 
+    /// The phase in which devices resume takes so much more time.
+    fn longer(cycle: &mut Cycle, by: Ns) {
+        for p in cycle.phases.iter_mut().filter(|p| p.phase >= Phase::Resume) {
+            p.start += if p.phase == Phase::Resume { Ns::ZERO } else { by };
+            p.end += by;
+        }
+        cycle.end += by;
+    }
+
     #[test]
     fn a_budget_that_only_the_model_meets_is_not_met() {
         let board = parse(
@@ -111,8 +119,7 @@ mod tests {
         let cycles: Vec<Cycle> = [5, 8, 8]
             .map(|more| {
                 let mut cycle = outlook(&board, by, &settings).unwrap().run.cycle;
-                let last = cycle.phases.iter_mut().find(|p| p.phase == Phase::Resume).unwrap();
-                last.end += Ns::from_ms(more);
+                longer(&mut cycle, Ns::from_ms(more));
                 cycle
             })
             .into();

@@ -8,7 +8,7 @@ use crate::wording::number::{self, ms};
 use crate::wording::{self, bottleneck, losses, next, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::Outcome;
+use dormouse_base::cycle::{Began, Outcome};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
@@ -146,8 +146,14 @@ fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
     let (cycle, view) = (&e.capture.cycles[*i], &e.views[*i]);
     if cycles.iter().all(|(_, e, i)| e.views[*i].rows.total == Ns::ZERO) {
         let text = format!(
-            "{} found, none can be timed: the lines carry no times.",
-            plural(cycles.len(), "cycle")
+            "{} found, none can be timed: the lines carry no times{}.",
+            plural(cycles.len(), "cycle"),
+            // A clock is there, and what lies between two lines is left out.
+            if cycles.iter().any(|(_, e, i)| e.capture.cycles[*i].when != Began::Unsaid) {
+                " finer than a second"
+            } else {
+                ""
+            }
         );
         page.wrapped(Ink::Strong, 0, 2, &text);
     } else if let Some(h) = view.answer.halves().next().filter(|_| !silent) {

@@ -61,8 +61,7 @@ pub fn half(
                 b.on_path
             ),
             None if h.completed == 0 => {
-                let most = longest_phase(view, h, cb.cycle);
-                format!("{side} {total}: {most}no device callback of it is in this log.")
+                format!("{side} {total}: {}", without_callbacks(capture, view, h, cb.cycle))
             }
             None => format!("{side} {total}: no bottleneck can be named."),
         };
@@ -75,8 +74,7 @@ pub fn half(
     let mut rest = Vec::new();
     let first = match (h.elsewhere(), suspect) {
         (Some((Other::Unexplained(_), _)), None) if h.completed == 0 && h.open.is_none() => {
-            let most = longest_phase(view, h, cb.cycle);
-            format!("{side} {total}: {most}no device callback of it is in this log.")
+            format!("{side} {total}: {}", without_callbacks(capture, view, h, cb.cycle))
         }
         (Some((o, t)), best) => {
             if let Some(b) = best {
@@ -106,8 +104,7 @@ pub fn half(
                     )
                 }
                 None if h.completed == 0 => {
-                    let most = longest_phase(view, h, cb.cycle);
-                    format!("{side} {total}: {most}no device callback of it is in this log.")
+                    format!("{side} {total}: {}", without_callbacks(capture, view, h, cb.cycle))
                 }
                 None => format!("{side} {total}: no single device helps.{}", crowd(h)),
             }
@@ -224,6 +221,17 @@ fn longest_phase(view: &CycleView, h: &Half, cycle: &Cycle) -> String {
     match longest.filter(|l| l.0 < h.total && per_mille(l.0, h.total) >= MOST) {
         Some((t, p)) => format!("{t} ({}) in {p}; ", share(t, h.total)),
         None => String::new(),
+    }
+}
+
+/// What is said of a half that has no callback with begin and end.
+fn without_callbacks(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycle) -> String {
+    let most = longest_phase(view, h, cycle);
+    let ends = capture.ranked.iter().flat_map(|r| &r.rows);
+    let ends = ends.filter(|r| r.phase.is_none_or(|p| p.direction() == h.direction));
+    match ends.count() {
+        0 => format!("{most}no device callback of it is in this log."),
+        _ => format!("{most}of device callbacks this log has the ends alone, listed below."),
     }
 }
 

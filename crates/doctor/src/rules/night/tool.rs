@@ -110,8 +110,9 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
     let of = slept.last().map_or(String::new(), |ms| format!(" of {}", span(*ms)));
     let none: Vec<&Item> = all.iter().filter(|r| *r.1 == Report::NoHardware).map(|r| r.0).collect();
     if let Some(first) = none.first() {
-        let times =
-            if none.len() > 1 { format!(" in {} cycles", none.len()) } else { String::new() };
+        // What a table and a sentence both tell is one cycle.
+        let each = none.len() > 1 && none.len() <= slept.len();
+        let times = if each { format!(" in {} cycles", none.len()) } else { String::new() };
         return Some(
             Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
                 .says(format!("The machine slept in name only{times}: the report says that the hardware's own state was not reached. What kept it, these lines do not name."))
