@@ -91,23 +91,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     refused(case, out);
 }
 
-/// The number of an error that the C library put into words, of those that a write to
-/// `/sys/power/state` can give.
-fn said_by_libc(why: &str) -> Option<i32> {
-    const WORDS: [(&str, i32); 9] = [
-        ("Operation not permitted", 1),
-        ("Interrupted system call", 4),
-        ("Input/output error", 5),
-        ("Cannot allocate memory", 12),
-        ("Device or resource busy", EBUSY),
-        ("No such device", 19),
-        ("Invalid argument", 22),
-        ("No space left on device", 28),
-        ("Connection timed out", 110),
-    ];
-    WORDS.iter().find(|w| why.starts_with(w.0)).map(|w| w.1)
-}
-
 /// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
 /// for s2idle prints the error of Python, shells and rtcwake that of the C library.
 /// Where something else tells why, this says no more.
@@ -124,7 +107,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         // systemd before 240 names the file.
         let systemd = || m.after("Failed to write /sys/power/state: ");
         let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
-            said_by_libc(why)
+            unit::said_by_libc(why)
         } else if m.has("Failed to suspend") {
             case.messages[i + 1..].iter().take(2).find_map(python)
         } else {
