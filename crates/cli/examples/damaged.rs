@@ -7,14 +7,18 @@
 //! damaged by its seed (`crates/dress`). Exit code 1 if a command failed. `--one` writes
 //! the texts of a seed into the current folder and prints its command.
 
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
 use dormouse::Kept;
 use dormouse_base::stats::random::Random;
 use dormouse_dress::{Kernel, damaged, drawn, story, torn};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Of a longer file this much is taken,
@@ -44,6 +48,69 @@ const COMMANDS: [(u64, &[&str]); 14] = [
     (1, &["report", "-o", "-"]),
 ];
 
+/// A command that holds more memory at once has failed: the longest texts have some
+/// 100 KiB.
+const MEMORY: usize = 256 << 20;
+/// With more the machine is in danger: the run ends.
+const DANGER: usize = 4 << 30;
+/// More than this at once is refused. A damaged xz file names its blocks by the trillion,
+/// and its reader asks whether there is room for them before it reads one.
+const AT_ONCE: usize = 1 << 30;
+
+/// The system's allocator, which says how much was held at most.
+struct Counted;
+
+#[global_allocator]
+static COUNTED: Counted = Counted;
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+/// What is being tried.
+static SEED: AtomicU64 = AtomicU64::new(0);
+
+impl Counted {
+    fn add(size: usize) {
+        let held = HELD.fetch_add(size, Relaxed) + size;
+        if MOST.fetch_max(held, Relaxed) < DANGER && held >= DANGER {
+            println!("seed {}: holds more than {} GiB", SEED.load(Relaxed), DANGER >> 30);
+            std::process::exit(1);
+        }
+    }
+
+    /// Who cannot go on without it ends the run, and this is the last line.
+    fn refused() -> *mut u8 {
+        eprintln!("seed {}: asks for more than {} GiB", SEED.load(Relaxed), AT_ONCE >> 30);
+        std::ptr::null_mut()
+    }
+}
+
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > AT_ONCE {
+            return Counted::refused();
+        }
+        Counted::add(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > AT_ONCE {
+            return Counted::refused();
+        }
+        Counted::add(size);
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
 /// Where the last panic was.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
@@ -58,6 +125,17 @@ struct Tried {
     code: u8,
     failure: Option<String>,
     took: Duration,
+    /// Bytes that it held at most.
+    held: usize,
+}
+
+/// Of one command, all its texts.
+#[derive(Default)]
+struct Row {
+    texts: u64,
+    failed: u64,
+    longest: Duration,
+    most: usize,
 }
 
 impl Tries {
@@ -109,13 +187,17 @@ impl Tries {
     fn tried(&self, seed: u64) -> Tried {
         let command = self.command(seed);
         let verb = command[..command.len() - if command[0] == "compare" { 2 } else { 1 }].join(" ");
-        let before = computed();
+        SEED.store(seed, Relaxed);
+        let (before, base) = (computed(), HELD.load(Relaxed));
+        MOST.store(base, Relaxed);
         let first = ran(&command);
         let took = computed().saturating_sub(before);
+        let held = MOST.load(Relaxed) - base;
         let (code, failure) = match &first {
             Err(place) => (101, Some(format!("panicked at {place}"))),
             Ok((code, _)) if *code > 6 => (*code, Some(format!("exit code {code}"))),
             Ok((code, said)) if said.is_empty() => (*code, Some("said nothing".into())),
+            Ok((code, _)) if held > MEMORY => (*code, Some(format!("holds {} MiB", held >> 20))),
             Ok((code, _)) if took > LIMIT => (*code, Some(format!("computed for {took:?}"))),
             Ok((code, said)) => {
                 let again = seed.is_multiple_of(64);
@@ -123,7 +205,7 @@ impl Tries {
                 (*code, (again && other()).then(|| "says something else each time".into()))
             }
         };
-        Tried { verb, code, failure, took }
+        Tried { verb, code, failure, took, held }
     }
 }
 
@@ -206,7 +288,7 @@ fn main() {
         tries.texts.len()
     );
     let begun = Instant::now();
-    let mut table: BTreeMap<String, (u64, u64, Duration)> = BTreeMap::new();
+    let mut table: BTreeMap<String, Row> = BTreeMap::new();
     let mut codes = [0u64; 7];
     let mut done = 0;
     for seed in seed..seed.saturating_add(number) {
@@ -215,13 +297,14 @@ fn main() {
         }
         let tried = tries.tried(seed);
         let row = table.entry(tried.verb).or_default();
-        row.0 += 1;
-        row.2 = row.2.max(tried.took);
+        row.texts += 1;
+        row.longest = row.longest.max(tried.took);
+        row.most = row.most.max(tried.held);
         if let Some(c) = codes.get_mut(usize::from(tried.code)) {
             *c += 1;
         }
         if let Some(failure) = tried.failure {
-            row.1 += 1;
+            row.failed += 1;
             println!("seed {seed}: {failure}");
         }
         done += 1;
@@ -230,11 +313,12 @@ fn main() {
         }
     }
     let _ = fs::remove_dir_all(&tries.folder);
-    println!("\n| command | texts | failed | longest |\n|---|---|---|---|");
-    for (verb, (texts, failed, longest)) in &table {
-        println!("| {verb} | {texts} | {failed} | {:.1} s |", longest.as_secs_f64());
+    println!("\n| command | texts | failed | longest | most memory |\n|---|---|---|---|---|");
+    for (verb, Row { texts, failed, longest, most }) in &table {
+        let (longest, most) = (longest.as_secs_f64(), most >> 20);
+        println!("| {verb} | {texts} | {failed} | {longest:.1} s | {most} MiB |");
     }
-    let failed: u64 = table.values().map(|r| r.1).sum();
+    let failed: u64 = table.values().map(|r| r.failed).sum();
     println!("\n{done} texts in {} s; {failed} failed", begun.elapsed().as_secs());
     let each = codes.iter().enumerate().map(|(c, n)| format!("{c}: {n}"));
     println!("exit codes: {}", each.collect::<Vec<_>>().join(", "));

@@ -8,7 +8,7 @@ use dormouse_storage::summary::{Cpus, summarise};
 use proptest::prelude::*;
 
 /// Lines of every form that a reader of storage knows, times that are wrapped among them.
-const LINES: [&str; 44] = [
+const LINES: [&str; 46] = [
     "# tracer: nop",
     "    app-7     [001] .....    10.000000: block_bio_queue: 8,0 W 4096 + 64 [app]",
     "    app-7     [001] .....    10.000001: block_split: 8,0 W 4096 / 4128 [app]",
@@ -49,6 +49,8 @@ const LINES: [&str; 44] = [
     "Entry [31-4294967295] are:",
     "Idle Transition Power State   (ITPS): 3",
     "ps    3 : mp:0.0700W non-operational enlat:18446744073709551615 exlat:18446744073709551615",
+    "ps 4294967295 : mp:0.0050W non-operational enlat:500 exlat:9000",
+    "ps   31 : mp:0.0050W non-operational enlat:500 exlat:9000",
     "           : 297000000 594000000   time(ms)",
     "* 297000000:         18446744073709551615        40         18446744073709551615",
     "   read: IOPS=18446744073709551.9k, BW=99999999999999GiB/s (1MB/s)(1MiB/1msec)",

@@ -227,8 +227,12 @@ impl State {
     }
 }
 
-/// Bytes of the table of APST: 32 entries.
-const APST_BYTES: usize = 256;
+/// How many power states a drive has at most, and entries its table of APST (NVM Express
+/// base specification, identify controller: NPSS).
+const MOST: u32 = 32;
+
+/// Bytes of the table of APST.
+const APST_BYTES: usize = MOST as usize * 8;
 
 /// `nvme0` of a command of nvme-cli or smartctl.
 fn device(line: &str) -> Option<&str> {
@@ -257,7 +261,7 @@ fn hex_value(line: &str, word: &str) -> Option<u64> {
 fn state(line: &str) -> Option<Option<PowerState>> {
     let rest = line.strip_prefix("ps ")?.trim_start();
     let (number, rest) = rest.split_once(':')?;
-    let number = number.trim().parse().ok()?;
+    let number: u32 = number.trim().parse().ok()?;
     if !rest.contains("mp:") {
         return None;
     }
@@ -266,7 +270,7 @@ fn state(line: &str) -> Option<Option<PowerState>> {
     };
     let figure = |key: &str| value(key).and_then(|w| w.parse().ok());
     let read = || {
-        Some(PowerState {
+        (number < MOST).then_some(PowerState {
             number,
             most: microwatts(value("mp:")?),
             operational: !rest.contains("non-operational"),
@@ -290,9 +294,9 @@ fn smart_state(line: &str) -> Option<Option<PowerState>> {
     let [number, operational @ ("+" | "-"), most, active, idle, .., entry, exit] = words[..] else {
         return None;
     };
-    let number = number.parse().ok().filter(|_| words.len() == 11)?;
+    let number: u32 = number.parse().ok().filter(|_| words.len() == 11)?;
     let read = || {
-        Some(PowerState {
+        (number < MOST).then_some(PowerState {
             number,
             most: microwatts(most),
             operational: operational == "+",
@@ -316,7 +320,7 @@ fn feature(line: &str, entry: &mut Option<(Fall, u32)>) -> bool {
         let mut numbers = from.split(']').next().unwrap_or("").split('-').map(str::trim);
         let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
         *entry = number().map(|from| {
-            let last = number().unwrap_or(from).clamp(from, from.saturating_add(31));
+            let last = number().unwrap_or(from).clamp(from, from.saturating_add(MOST - 1));
             (Fall { from, after_ms: 0, to: u32::MAX }, last - from + 1)
         });
         return false;
@@ -346,12 +350,12 @@ fn json(name: &str, bytes: &[u8], drives: &mut Vec<Drive>) {
     let mut stream = serde_json::Deserializer::from_slice(&bytes[begin..]).into_iter::<Value>();
     let Some(Ok(all)) = stream.next() else { return };
     let mut states = Vec::new();
-    for (number, s) in all["psds"].as_array().into_iter().flatten().enumerate() {
+    for (number, s) in (0..MOST).zip(all["psds"].as_array().into_iter().flatten()) {
         let figure = |key: &str| s[key].as_u64();
         let flags = figure("flags").unwrap_or(0);
         let fine = figure("max_power_scale").unwrap_or(flags & 1) == 1;
         states.push(PowerState {
-            number: number as u32,
+            number,
             most: figure("max_power").map(|p| p.saturating_mul(if fine { 100 } else { 10_000 })),
             operational: figure("non-operational_state").unwrap_or(flags >> 1 & 1) == 0,
             entry: figure("entry_lat").unwrap_or(0),
