@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::kernels::Kernel;
-use crate::plan::Plan;
+use crate::plan::Task;
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use std::time::Duration;
@@ -18,11 +18,7 @@ pub fn decisions(
     limit: Duration,
 ) -> Result<Vec<String>> {
     let archive = base(machine.arch)?;
-    let plan = Plan {
-        results: machine.arch.results().into(),
-        governor: parameters.to_vec(),
-        ..Plan::default()
-    };
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    let tasks = vec![Task::Governor(parameters.to_vec())];
+    let (answer, _) = play(kernel, machine, archive, tasks, limit)?;
     Ok((0..parameters.len()).map(|n| answer.text(&format!("governor {n}"))).collect())
 }

@@ -4,7 +4,7 @@
 
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
-use crate::plan::Plan;
+use crate::plan::Task;
 use crate::qemu::{Machine, own_tree};
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -49,25 +49,25 @@ pub fn tree(machine: &Machine, board: &[u8]) -> Result<Vec<u8>> {
 /// As [`crate::run::run`].
 pub fn graft(kernel: &Kernel, machine: &Machine, board: &[u8], limit: Duration) -> Result<Grafted> {
     let tree = tree(machine, board)?;
-    boot(kernel, machine, tree, base(machine.arch)?, Plan::default(), limit)
+    boot(kernel, machine, tree, base(machine.arch)?, Vec::new(), limit)
 }
 
 /// Boots `kernel` with a grafted tree, and has the guest say what came of it.
 ///
 /// # Errors
 /// As [`crate::run::run`].
-pub fn boot(
+pub(crate) fn boot(
     kernel: &Kernel,
     machine: &Machine,
     tree: Vec<u8>,
     archive: Initramfs,
-    plan: Plan,
+    mut tasks: Vec<Task>,
     limit: Duration,
 ) -> Result<Grafted> {
     let mut machine = Machine { tree: tree.clone(), ..machine.clone() };
     machine.words = format!("log_buf_len=8M initcall_debug {}", machine.words).trim_end().into();
-    let plan = Plan { results: machine.arch.results().into(), links: true, ..plan };
-    let (answer, output) = play(kernel, &machine, archive, &plan, limit)?;
+    tasks.push(Task::Links);
+    let (answer, output) = play(kernel, &machine, archive, tasks, limit)?;
     let log = messages(&answer.text("log"));
     let inside = |node: &str| {
         node.strip_prefix(&format!("/{GRAFT}")).is_some_and(|r| r.is_empty() || r.starts_with('/'))

@@ -2,7 +2,7 @@
 //! under changing settings.
 
 use crate::kernels::Kernel;
-use crate::plan::{Idle, IdleSetting, Loops, Plan, Work};
+use crate::plan::{Idle, IdleSetting, Loops, Task, Work};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -32,9 +32,8 @@ pub fn record(
     wishes: &[Idle],
     limit: Duration,
 ) -> Result<Vec<String>> {
-    let plan =
-        Plan { results: machine.arch.results().into(), idle: wishes.to_vec(), ..Plan::default() };
-    let (answer, _) = play(kernel, machine, base(machine.arch)?, &plan, limit)?;
+    let tasks = wishes.iter().cloned().map(Task::Idle).collect();
+    let (answer, _) = play(kernel, machine, base(machine.arch)?, tasks, limit)?;
     let texts: Vec<String> =
         wishes.iter().map(|w| answer.text(&format!("idle {}", w.name))).collect();
     for (wish, text) in wishes.iter().zip(&texts) {
@@ -70,16 +69,12 @@ pub fn loops(
     wish: &Loops,
     limit: Duration,
 ) -> Result<Vec<Loop>> {
-    let plan = Plan {
-        results: machine.arch.results().into(),
-        loops: vec![wish.clone()],
-        ..Plan::default()
-    };
     // A guest has no chance to hash addresses with, so all timers of a trace would
     // look alike (`ptr_to_hashval`, lib/vsprintf.c).
     let words = format!("{} no_hash_pointers", machine.words).trim().to_owned();
     let machine = Machine { words, ..machine.clone() };
-    let (answer, _) = play(kernel, &machine, base(machine.arch)?, &plan, limit)?;
+    let (answer, _) =
+        play(kernel, &machine, base(machine.arch)?, vec![Task::Loops(wish.clone())], limit)?;
     let mut out = Vec::new();
     for &work in &wish.works {
         for setting in &wish.settings {

@@ -3,7 +3,7 @@
 
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Load, MODULE, Plan};
+use crate::plan::{DIRECTORY, Load, MODULE, Task};
 use crate::programs::pack;
 use crate::qemu::Machine;
 use crate::run::{base, play};
@@ -48,15 +48,16 @@ pub fn try_loads(
     let path = kmod::module(kernel)?;
     let module = fs::read(&path).map_err(Error::file(&path))?;
     archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &module);
-    let mut plan = Plan { results: machine.arch.results().into(), ..Plan::default() };
+    let mut loads = Vec::new();
     for (i, text) in configurations.iter().enumerate() {
         let configuration = format!("modprobe{i}");
         archive.file(&format!("{DIRECTORY}/{configuration}"), 0o644, text.as_bytes());
-        plan.loads.push(Load { name: format!("load{i}"), configuration });
+        loads.push(Load { name: format!("load{i}"), configuration });
     }
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    let names: Vec<String> = loads.iter().map(|l| format!("load {}", l.name)).collect();
+    let (answer, _) = play(kernel, machine, archive, vec![Task::Modprobe(loads)], limit)?;
     Ok(Booted {
-        loads: plan.loads.iter().map(|l| answer.text(&format!("load {}", l.name))).collect(),
+        loads: names.iter().map(|n| answer.text(n)).collect(),
         drivers: by_path(&answer.text("drivers")),
         initcalls: answer.text("initcalls"),
         log: answer.text("log"),

@@ -153,15 +153,10 @@ pub struct Step {
     /// take it beside a recording too: what does recording cost?
     #[serde(default)]
     pub phases: bool,
-    /// What is changed before it; nothing if absent.
-    #[serde(default)]
-    pub turn: Option<Turn>,
 }
 
-/// Who starts devices from here on, and how long the guest idles first. Where
-/// instructions are counted that costs next to nothing, and after five minutes the
-/// kernel has no idle workers left: the next cycle is cold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Who starts devices from here on, and how long the guest idles first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// Parameters of the livepatch of `kernel/scheduler`; none is the kernel.
     pub scheduler: Option<String>,
@@ -370,63 +365,61 @@ pub struct Soak {
     pub leaks: bool,
 }
 
-/// Everything one boot does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// Whether the board module is there and to be loaded.
-    pub module: bool,
-    /// Whether there is a disk for swap, and [`DISK_MODULES`] for it.
-    #[serde(default)]
-    pub swap: bool,
-    /// Parameters of the readiness scheduler, if it is to be loaded.
-    #[serde(default)]
-    pub scheduler: Option<String>,
+/// One thing that a guest does. What it needs in [`DIRECTORY`] is packed by
+/// [`crate::run::play`], which goes by the tasks alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Task {
+    /// Registers the drivers of the device tree, and watches them for so many seconds.
+    Drivers(u64),
+    /// Sends the device links, and what devices say of them.
+    Links,
+    /// Has modprobe try each of these configurations.
+    Modprobe(Vec<Load>),
+    /// Loads the board module. It leaves at the end: unloading is part of what every run
+    /// proves.
+    Module,
+    /// Gives suspend to memory where the machine's firmware has none.
+    Deep,
+    /// Loads the readiness scheduler with these parameters, or gives devices back to the
+    /// kernel's own walk.
+    Scheduler(Option<String>),
+    /// Turns swap on, on a disk with [`DISK_MODULES`].
+    Swap,
+    /// Has idle governors decide.
+    Idle(Idle),
+    /// Records the same work under several settings of CPU idle.
+    Loops(Loops),
+    /// Puts a load on a disk of chosen power states.
+    Storage(Storage),
+    /// Runs a script.
+    Script(Script),
+    /// Sleeps often, with trouble.
+    Soak(Soak),
+    /// Loads the drivers of SoC-9000 with these parameters.
+    Soc(String),
+    /// Has a governor of power domains decide, once for each parameters of its module.
+    Governor(Vec<String>),
+    /// Has the board module build this file of [`DIRECTORY`] and take it away again, to
+    /// see what it says.
+    Build(String),
+    /// Has udev see a board appear.
+    Udev(Trial),
+    /// Idles for so many seconds. Where instructions are counted that costs next to
+    /// nothing, and after five minutes the kernel has no idle workers left: the next cycle
+    /// is cold.
+    Rest(u64),
+    /// A board and some cycles.
+    Step(Step),
+}
+
+/// Everything one boot does, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
     /// Terminal that takes the results.
     pub results: String,
-    /// Seconds to idle before the first step.
-    #[serde(default)]
-    pub settle: u64,
-    /// Files in [`DIRECTORY`] that the board module is asked to build and to
-    /// take away again before anything else, to see what it says.
-    #[serde(default)]
-    pub probes: Vec<String>,
-    /// Boards and rules that udev is tried with before the first step.
-    #[serde(default)]
-    pub trials: Vec<Trial>,
-    /// Configurations that modprobe is tried with before the first step.
-    #[serde(default)]
-    pub loads: Vec<Load>,
-    /// Idle states and governors that are tried before the first step.
-    #[serde(default)]
-    pub idle: Vec<Idle>,
-    /// Idle settings under which the same work is recorded, before the first
-    /// step.
-    #[serde(default)]
-    pub loops: Vec<Loops>,
-    /// Disks of chosen power states, and loads on them, before the first step.
-    #[serde(default)]
-    pub storage: Vec<Storage>,
-    /// For how many seconds the drivers of the device tree are watched once they are
-    /// registered, if they are.
-    #[serde(default)]
-    pub drivers: Option<u64>,
-    /// Whether the device links are sent, and what devices say of them.
-    #[serde(default)]
-    pub links: bool,
-    /// A script that is run before the first step.
-    #[serde(default)]
-    pub script: Option<Script>,
-    /// Many sleeps with trouble, before the first step.
-    #[serde(default)]
-    pub soak: Option<Soak>,
-    /// Parameters of the module that has a governor of power domains decide, once each.
-    #[serde(default)]
-    pub governor: Vec<String>,
-    /// Parameters of the drivers of SoC-9000, if they are to be loaded.
-    #[serde(default)]
-    pub soc: Option<String>,
-    /// Steps in order.
-    pub steps: Vec<Step>,
+    /// What is done.
+    pub tasks: Vec<Task>,
 }
 
 #[cfg(test)]

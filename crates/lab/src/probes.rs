@@ -3,7 +3,7 @@
 
 use crate::graft::{self, Grafted};
 use crate::kernels::Kernel;
-use crate::plan::{PROBES_MODULE, Plan};
+use crate::plan::{PROBES_MODULE, Task};
 use crate::qemu::Machine;
 use crate::run::{base, pack};
 use crate::{Result, kmod};
@@ -23,6 +23,5 @@ pub fn run(
 ) -> Result<Grafted> {
     let mut archive = base(machine.arch)?;
     pack(&mut archive, &kmod::probes(kernel)?, PROBES_MODULE)?;
-    let plan = Plan { drivers: Some(seconds), ..Plan::default() };
-    graft::boot(kernel, machine, tree, archive, plan, limit)
+    graft::boot(kernel, machine, tree, archive, vec![Task::Drivers(seconds)], limit)
 }

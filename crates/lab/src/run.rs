@@ -7,7 +7,7 @@ use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
     DEEP_MODULE, DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
-    SCHEDULER_MODULE, Sleep, Step, Turn,
+    SCHEDULER_MODULE, Sleep, Step, Task, Turn,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, disks, kmod};
@@ -101,14 +101,8 @@ pub fn run_in_turn(
     limit: Duration,
 ) -> Result<Boot> {
     let mut archive = base(machine.arch)?;
-    let mut plan = Plan {
-        module: jobs.iter().any(|j| j.board.is_some()),
-        results: machine.arch.results().into(),
-        settle: if machine.accel == Accel::Icount { SETTLE } else { 0 },
-        scheduler: machine.scheduler.clone(),
-        ..Plan::default()
-    };
     let mut descriptions: Vec<Description> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
     for (i, job) in jobs.iter().enumerate() {
         let description =
             job.board.map(|b| describe(b, job.waits)).transpose()?.unwrap_or_default();
@@ -116,14 +110,14 @@ pub fn run_in_turn(
         let same = descriptions.iter().position(|d| d.text == description.text);
         let file = match (job.board, same) {
             (None, _) => None,
-            (Some(_), Some(n)) => plan.steps[n].description.clone(),
+            (Some(_), Some(n)) => steps[n].description.clone(),
             (Some(_), None) => {
                 let file = format!("board{i}");
                 archive.file(&format!("{DIRECTORY}/{file}"), 0o644, description.text.as_bytes());
                 Some(file)
             }
         };
-        plan.steps.push(Step {
+        steps.push(Step {
             name: job.name.clone(),
             buffer_kb: buffer_kb(description.devices.len(), job),
             description: file,
@@ -133,22 +127,44 @@ pub fn run_in_turn(
             detail: job.detail.clone(),
             record: job.record,
             phases: job.phases,
-            turn: turns.get(i).cloned(),
         });
         descriptions.push(description);
     }
+    let any = |is: fn(&Job) -> bool| jobs.iter().any(is);
+    let mut tasks = Vec::new();
     // The board module also ends suspend-to-idle and undoes a hibernation.
-    plan.module |= plan.steps.iter().any(|s| matches!(s.sleep, Sleep::S2idle | Sleep::Rollback));
-    plan.swap = plan.steps.iter().any(|s| s.sleep.disk().is_some());
-    let (answer, output) = play(kernel, machine, archive, &plan, limit)?;
-    let outcomes = plan
-        .steps
+    if any(|j| j.board.is_some() || matches!(j.sleep, Sleep::S2idle | Sleep::Rollback)) {
+        tasks.push(Task::Module);
+    }
+    if any(|j| j.sleep == Sleep::Deep) {
+        tasks.push(Task::Deep);
+    }
+    let mut scheduler = &machine.scheduler;
+    tasks.extend(scheduler.is_some().then(|| Task::Scheduler(scheduler.clone())));
+    if any(|j| j.sleep.disk().is_some()) {
+        tasks.push(Task::Swap);
+    }
+    if machine.accel == Accel::Icount {
+        tasks.push(Task::Rest(SETTLE));
+    }
+    for (i, step) in steps.iter().enumerate() {
+        if let Some(turn) = turns.get(i) {
+            if *scheduler != turn.scheduler {
+                scheduler = &turn.scheduler;
+                tasks.push(Task::Scheduler(scheduler.clone()));
+            }
+            tasks.push(Task::Rest(turn.rest));
+        }
+        tasks.push(Task::Step(step.clone()));
+    }
+    let (answer, output) = play(kernel, machine, archive, tasks, limit)?;
+    let outcomes = steps
         .iter()
         .zip(descriptions)
         .map(|(step, description)| outcome(&answer, step, description))
         .collect::<Result<_>>()?;
     let Output { took, out_of_step, .. } = output;
-    let said = plan.steps.iter().map(|s| answer.text(&format!("scheduler {}", s.name)));
+    let said = steps.iter().map(|s| answer.text(&format!("scheduler {}", s.name)));
     let scheduler = said.collect();
     Ok(Boot { outcomes, log: answer.text("log"), scheduler, out_of_step, took })
 }
@@ -162,14 +178,16 @@ pub fn probe(
     limit: Duration,
 ) -> Result<(Vec<String>, String)> {
     let mut archive = base(machine.arch)?;
-    let mut plan = Plan { module: true, results: machine.arch.results().into(), ..Plan::default() };
+    let mut files = Vec::new();
     for (i, text) in descriptions.iter().enumerate() {
         let file = format!("probe{i}");
         archive.file(&format!("{DIRECTORY}/{file}"), 0o644, text.as_bytes());
-        plan.probes.push(file);
+        files.push(file);
     }
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
-    let said = plan.probes.iter().map(|f| answer.text(&format!("probe {f}"))).collect();
+    let build = files.iter().cloned().map(Task::Build);
+    let tasks = std::iter::once(Task::Module).chain(build).collect();
+    let (answer, _) = play(kernel, machine, archive, tasks, limit)?;
+    let said = files.iter().map(|f| answer.text(&format!("probe {f}"))).collect();
     Ok((said, answer.text("log")))
 }
 
@@ -187,46 +205,47 @@ pub(crate) fn base(arch: Arch) -> Result<Initramfs> {
     Ok(archive)
 }
 
-/// Adds the module and the plan, boots, and unpacks the answer.
+/// Adds the plan and the modules that its tasks need, boots, and unpacks the answer.
 pub(crate) fn play(
     kernel: &Kernel,
     machine: &Machine,
     mut archive: Initramfs,
-    plan: &Plan,
+    tasks: Vec<Task>,
     limit: Duration,
 ) -> Result<(Answer, Output)> {
-    if plan.module {
+    let any = |is: fn(&Task) -> bool| tasks.iter().any(is);
+    if any(|t| matches!(t, Task::Module)) {
         pack(&mut archive, &kmod::module(kernel)?, MODULE)?;
     }
-    if needs_idle(plan) {
+    if any(needs_idle) {
         pack(&mut archive, &kmod::idle(kernel)?, IDLE_MODULE)?;
     }
-    let reads = !plan.idle.is_empty() || plan.loops.iter().any(|l| l.reads_disk());
-    if plan.swap || reads {
+    let disk = any(has_disk);
+    if disk {
         for (i, driver) in kernels::modules::disk(kernel)?.iter().enumerate() {
             archive.file(&format!("{DIRECTORY}/{DISK_MODULES}{i}.ko"), 0o644, driver);
         }
     }
-    if !plan.storage.is_empty() {
+    if any(|t| matches!(t, Task::Storage(_))) {
         disks::pack(kernel, &mut archive)?;
     }
-    let turns = plan.steps.iter().filter_map(|s| s.turn.as_ref());
-    if plan.scheduler.is_some() || turns.filter(|t| t.scheduler.is_some()).count() > 0 {
+    if any(|t| matches!(t, Task::Scheduler(Some(_)))) {
         pack(&mut archive, &kmod::scheduler(kernel)?, SCHEDULER_MODULE)?;
     }
-    if !plan.governor.is_empty() {
+    if any(|t| matches!(t, Task::Governor(_))) {
         pack(&mut archive, &kmod::governor(kernel)?, GOVERNOR_MODULE)?;
     }
-    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
+    let deep = any(|t| matches!(t, Task::Deep));
     // That of QEMU's arm64 machine has no suspend to memory, and wakes nobody.
     let firmware = deep && machine.arch != Arch::Arm64;
     if deep && !firmware {
         pack(&mut archive, &kmod::deep(kernel)?, DEEP_MODULE)?;
     }
-    let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
+    let plan = Plan { results: machine.arch.results().into(), tasks };
+    let json = serde_json::to_vec(&plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
     // Twice the memory: no image is larger, and the disk is a sparse file.
-    let disk_mb = (plan.swap || reads).then_some(2 * machine.memory_mb);
+    let disk_mb = disk.then_some(2 * machine.memory_mb);
     let attend = Attend { wake: firmware, cut: None, disk_mb, drives: &[], limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
@@ -239,10 +258,22 @@ pub(crate) fn pack(archive: &mut Initramfs, ko: &Path, name: &str) -> Result<()>
     Ok(())
 }
 
-/// Whether anything of the plan wants idle states.
-fn needs_idle(plan: &Plan) -> bool {
-    let script = plan.script.as_ref().is_some_and(|s| s.idle.is_some());
-    !plan.idle.is_empty() || !plan.loops.is_empty() || script
+/// Whether a task wants idle states.
+fn needs_idle(task: &Task) -> bool {
+    match task {
+        Task::Idle(_) | Task::Loops(_) => true,
+        Task::Script(script) => script.idle.is_some(),
+        _ => false,
+    }
+}
+
+/// Whether a task swaps to a disk or reads one.
+fn has_disk(task: &Task) -> bool {
+    match task {
+        Task::Swap | Task::Idle(_) => true,
+        Task::Loops(wish) => wish.reads_disk(),
+        _ => false,
+    }
 }
 
 fn understand(output: &Output) -> Result<Answer> {

@@ -1,7 +1,7 @@
 //! Scripts of the shell in a guest, with Debian's programs.
 
 use crate::kernels::{Kernel, modules};
-use crate::plan::{DIRECTORY, Plan, Script};
+use crate::plan::{DIRECTORY, Script, Task};
 use crate::programs::pack_for_scripts;
 use crate::qemu::Machine;
 use crate::run::{base, play};
@@ -63,9 +63,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, wish: &Wish, limit: Duration) -> 
         disks::pack(kernel, &mut archive)?;
     }
     let script = Script { file: "script".into(), idle: wish.idle.clone(), recorded };
-    let plan =
-        Plan { results: machine.arch.results().into(), script: Some(script), ..Plan::default() };
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    let (answer, _) = play(kernel, machine, archive, vec![Task::Script(script)], limit)?;
     let kept = answer.blocks.iter();
     let kept = kept.filter_map(|(n, b)| Some((n.strip_prefix("kept ")?.to_owned(), b.clone())));
     Ok(Said {

@@ -3,7 +3,7 @@
 
 use crate::describe::describe;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Plan, Soak};
+use crate::plan::{DIRECTORY, Soak, Task};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -82,14 +82,9 @@ pub fn run(
     let file = "soaked";
     let text = describe(board, &[])?.text;
     archive.file(&format!("{DIRECTORY}/{file}"), 0o644, text.as_bytes());
-    let plan = Plan {
-        module: true,
-        results: machine.arch.results().into(),
-        scheduler: machine.scheduler.clone(),
-        soak: Some(Soak { description: file.into(), ..wish.clone() }),
-        ..Plan::default()
-    };
-    let (answer, output) = play(kernel, machine, archive, &plan, limit)?;
+    let soak = Task::Soak(Soak { description: file.into(), ..wish.clone() });
+    let tasks = vec![Task::Module, Task::Scheduler(machine.scheduler.clone()), soak];
+    let (answer, output) = play(kernel, machine, archive, tasks, limit)?;
     let mut figures = BTreeMap::new();
     for line in answer.text("soak").lines() {
         let mut words = line.split_whitespace();

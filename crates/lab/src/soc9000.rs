@@ -2,7 +2,7 @@
 //! beside the nodes of QEMU's arm64 machine.
 
 use crate::kernels::Kernel;
-use crate::plan::{Plan, SOC_MODULE};
+use crate::plan::{SOC_MODULE, Task};
 use crate::qemu::{Machine, own_tree};
 use crate::run::{base, pack, play};
 use crate::{Error, Result, kmod};
@@ -43,12 +43,8 @@ pub fn run(kernel: &Kernel, machine: &Machine, parameters: &str, limit: Duration
     machine.words = format!("log_buf_len=8M initcall_debug {}", machine.words).trim_end().into();
     let mut archive = base(machine.arch)?;
     pack(&mut archive, &kmod::soc9000(kernel)?, SOC_MODULE)?;
-    let plan = Plan {
-        results: machine.arch.results().into(),
-        soc: Some(parameters.to_owned()),
-        ..Plan::default()
-    };
-    let (answer, _) = play(kernel, &machine, archive, &plan, limit)?;
+    let tasks = vec![Task::Soc(parameters.to_owned())];
+    let (answer, _) = play(kernel, &machine, archive, tasks, limit)?;
     Ok(Seen {
         trace: answer.text("soc trace"),
         log: answer.text("log"),

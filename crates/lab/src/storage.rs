@@ -3,7 +3,7 @@
 
 use crate::answer::Answer;
 use crate::kernels::Kernel;
-use crate::plan::{Plan, Storage};
+use crate::plan::{Storage, Task};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -47,14 +47,13 @@ pub fn run(
     trials: &[Trial],
     limit: Duration,
 ) -> Result<Vec<String>> {
-    let storage = trials.iter().map(plan).collect::<Result<Vec<_>>>()?;
-    let plan = Plan { results: machine.arch.results().into(), storage, ..Plan::default() };
-    let (answer, _): (Answer, _) = play(kernel, machine, base(machine.arch)?, &plan, limit)?;
+    let tasks = trials.iter().map(|t| Ok(Task::Storage(storage(t)?))).collect::<Result<_>>()?;
+    let (answer, _): (Answer, _) = play(kernel, machine, base(machine.arch)?, tasks, limit)?;
     Ok(trials.iter().map(|t| answer.text(&format!("storage {}", t.name))).collect())
 }
 
 /// The description as parameters of our modules.
-fn plan(trial: &Trial) -> Result<Storage> {
+fn storage(trial: &Trial) -> Result<Storage> {
     let refuse = |why: &str| Error::other(format!("{}: {why}", trial.name));
     let mut draft = Draft::default();
     draft.read(&trial.description).map_err(|e| refuse(&e))?;
@@ -144,14 +143,14 @@ mod tests {
     fn a_description_becomes_parameters() {
         let text = "per-kib 1.5us\npoll 60ms\nqos lun\ntimeout 30ms\nmin-freq 400MHz\n\
                     autosuspend 100ms\nload every 6ms count 4\n";
-        let p = plan(&trial(text)).unwrap();
+        let p = storage(&trial(text)).unwrap();
         assert_eq!(p.fqos, Some(("as_published=1".into(), 30_000)));
         assert_eq!(p.devfreq, [("min_freq".to_owned(), "400000000".to_owned())]);
         for word in ["levels=100000000,400000000", "transfer_ns=96000", "autosuspend_ms=100"] {
             assert!(p.disk.split(' ').any(|w| w == word), "{word}: {}", p.disk);
         }
         let own = Trial { finds_timeout: true, ..trial(text) };
-        assert_eq!(plan(&own).unwrap().fqos, Some(("as_published=1".into(), 0)));
+        assert_eq!(storage(&own).unwrap().fqos, Some(("as_published=1".into(), 0)));
     }
 
     #[test]
@@ -163,7 +162,7 @@ mod tests {
             ("poll 60ms\nstart 400MHz\nload count 4\n", "slowest clock"),
             ("poll 60ms\nspeed 3\n", "not known"),
         ] {
-            let e = plan(&trial(&format!("{law}{text}"))).unwrap_err().to_string();
+            let e = storage(&trial(&format!("{law}{text}"))).unwrap_err().to_string();
             assert!(e.contains(why), "{e}");
         }
     }

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::describe::describe;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Plan, Trial};
+use crate::plan::{DIRECTORY, Task, Trial};
 use crate::programs::pack;
 use crate::qemu::Machine;
 use crate::run::{base, play};
@@ -59,21 +59,19 @@ pub fn try_rules(
         &["/usr/lib/systemd/systemd-udevd", "/usr/bin/udevadm"],
         "/etc/udev/rules.d",
     )?;
-    let mut plan = Plan { module: true, results: machine.arch.results().into(), ..Plan::default() };
+    let mut trials = Vec::new();
     let description = describe(board, &[])?.text;
     archive.file(&format!("{DIRECTORY}/board"), 0o644, description.as_bytes());
     for (i, text) in rules.iter().enumerate() {
         let file = format!("rules{i}");
         archive.file(&format!("{DIRECTORY}/{file}"), 0o644, text.as_bytes());
-        plan.trials.push(Trial {
-            name: format!("trial{i}"),
-            description: "board".into(),
-            rules: file,
-        });
+        trials.push(Trial { name: format!("trial{i}"), description: "board".into(), rules: file });
     }
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    let udev = trials.iter().cloned().map(Task::Udev);
+    let tasks = std::iter::once(Task::Module).chain(udev).collect();
+    let (answer, _) = play(kernel, machine, archive, tasks, limit)?;
     let of = |what: &str, name: &str| by_path(&answer.text(&format!("{what} {name}")));
-    let tried = plan.trials.iter().map(|t| Tried {
+    let tried = trials.iter().map(|t| Tried {
         appeared: of("appeared", &t.name),
         triggered: of("triggered", &t.name),
         drivers: of("drivers", &t.name),

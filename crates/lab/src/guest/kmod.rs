@@ -14,9 +14,6 @@ const NAME: &str = "dormouse_board";
 /// Tries each of `loads`, and says what drives which device and what the kernel
 /// calls at its start.
 pub(super) fn run(loads: &[Load], dir: &Path, out: &mut Out) -> Result<()> {
-    if loads.is_empty() {
-        return Ok(());
-    }
     // Where modprobe looks, as an installed kernel has it.
     let place = format!("/lib/modules/{}", system::read_text("/proc/sys/kernel/osrelease"));
     fs::create_dir_all(&place).map_err(|e| format!("{place}: {e}"))?;

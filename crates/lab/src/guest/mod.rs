@@ -23,6 +23,7 @@ mod udev;
 
 use crate::plan::{
     DEEP_MODULE, DIRECTORY, GOVERNOR_MODULE, MARKER, MODULE, PLAN, PROBES_MODULE, Plan, Record,
+    Step, Task,
 };
 use out::Out;
 use std::fs;
@@ -77,117 +78,137 @@ fn run() -> Result<()> {
 }
 
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
-    if let Some(seconds) = plan.drivers {
-        system::load_module(&dir.join(PROBES_MODULE))?;
-        std::thread::sleep(Duration::from_secs(seconds));
+    let mut guest = Guest { dir, out, module: false, board: None, scheduler: false };
+    for task in &plan.tasks {
+        guest.does(task)?;
     }
-    if plan.links {
-        out.send("links", links::links().as_bytes())?;
-        out.send("devices", links::devices().as_bytes())?;
-    }
-    kmod::run(&plan.loads, dir, out)?;
-    if plan.module {
-        system::load_module(&dir.join(MODULE))?;
-    }
-    // It is there where the machine's firmware cannot do it.
-    let deep = dir.join(DEEP_MODULE);
-    if deep.exists() && !system::read_text("/sys/power/mem_sleep").contains("deep") {
-        system::load_module(&deep)?;
-    }
-    if let Some(parameters) = &plan.scheduler {
-        scheduler::on(dir, parameters)?;
-    }
-    if plan.swap {
-        swap::on(dir)?;
-    }
-    for idle in &plan.idle {
-        let recording = idle::record(idle, dir).map_err(|e| format!("{}: {e}", idle.name))?;
-        out.send(&format!("idle {}", idle.name), recording.as_bytes())?;
-    }
-    for wish in &plan.loops {
-        loops::run(wish, dir, out).map_err(|e| format!("{}: {e}", wish.name))?;
-    }
-    for wish in &plan.storage {
-        let said = storage::run(wish, dir).map_err(|e| format!("{}: {e}", wish.name))?;
-        out.send(&format!("storage {}", wish.name), said.as_bytes())?;
-    }
-    if let Some(script) = &plan.script {
-        script::run(script, dir, out)?;
-    }
-    if let Some(wish) = &plan.soak {
-        let said = soak::run(wish, dir, plan.scheduler.is_some())?;
-        out.send("soak", said.as_bytes())?;
-    }
-    if let Some(parameters) = &plan.soc {
-        soc::run(parameters, dir, out)?;
-    }
-    for (n, parameters) in plan.governor.iter().enumerate() {
-        system::load_module_with(&dir.join(GOVERNOR_MODULE), parameters)?;
-        let said = system::read(Path::new("/sys/kernel/debug/dormouse_governor/decisions"))?;
-        out.send(&format!("governor {n}"), &said)?;
-        system::unload_module("dormouse_governor")?;
-    }
-    for file in &plan.probes {
-        let text = system::read(&dir.join(file))?;
-        let said = system::build_board(&text).err().unwrap_or_else(|| "built".into());
-        let left = system::board_devices();
-        out.send(&format!("probe {file}"), format!("{said}; {left} devices").as_bytes())?;
-        system::build_board(b"clear")?;
-    }
-    for trial in &plan.trials {
-        udev::run(trial, dir, out).map_err(|e| format!("{}: {e}", trial.name))?;
-    }
-    std::thread::sleep(Duration::from_secs(plan.settle));
-    let mut board = None;
-    let mut scheduler = plan.scheduler.clone();
-    for step in &plan.steps {
-        // Where a panic or a time limit ends it, this says how far it came.
-        println!("dormouse guest: {}", step.name);
-        if let Some(turn) = &step.turn {
-            if scheduler != turn.scheduler {
-                if scheduler.is_some() {
-                    scheduler::off()?;
-                }
-                if let Some(parameters) = &turn.scheduler {
-                    scheduler::on(dir, parameters)?;
-                }
-                scheduler.clone_from(&turn.scheduler);
-            }
-            std::thread::sleep(Duration::from_secs(turn.rest));
-        }
-        if board != step.description {
-            let text = match &step.description {
-                Some(file) => system::read(&dir.join(file))?,
-                None => b"clear".to_vec(),
-            };
-            if plan.module {
-                system::build_board(&text).map_err(|e| format!("{}: {e}", step.name))?;
-            }
-            board.clone_from(&step.description);
-        }
-        if step.record != Record::No {
-            let bare = step.phases.then(|| bare::Bare::start(step)).transpose()?;
-            let file = record::capture(step).map_err(|e| format!("{}: {e}", step.name))?;
-            if let Some(bare) = bare {
-                out.send(&format!("trace {}", step.name), &bare.stop()?)?;
-            }
-            out.send(&format!("capture {}", step.name), &file)?;
-        } else {
-            let seen = bare::cycles(step)?;
-            out.send(&format!("trace {}", step.name), &seen.trace)?;
-            out.send(&format!("facts {}", step.name), &seen.facts)?;
-        }
-        if scheduler.is_some() {
-            out.send(&format!("scheduler {}", step.name), scheduler::figures().as_bytes())?;
-        }
-    }
-    if scheduler.is_some() {
+    if guest.scheduler {
         scheduler::off()?;
     }
-    if plan.module {
-        // Unloading is part of what every run proves.
+    if guest.module {
         system::build_board(b"clear")?;
         system::unload_module("dormouse_board")?;
     }
     Ok(())
+}
+
+/// What earlier tasks left behind.
+struct Guest<'a> {
+    dir: &'a Path,
+    out: &'a mut Out,
+    /// The board module is loaded,
+    module: bool,
+    /// and built this description.
+    board: Option<String>,
+    /// The readiness scheduler is in force.
+    scheduler: bool,
+}
+
+impl Guest<'_> {
+    fn does(&mut self, task: &Task) -> Result<()> {
+        let dir = self.dir;
+        let of = |name: &str| {
+            let name = name.to_owned();
+            move |e: String| format!("{name}: {e}")
+        };
+        match task {
+            Task::Drivers(seconds) => {
+                system::load_module(&dir.join(PROBES_MODULE))?;
+                std::thread::sleep(Duration::from_secs(*seconds));
+            }
+            Task::Links => {
+                self.out.send("links", links::links().as_bytes())?;
+                self.out.send("devices", links::devices().as_bytes())?;
+            }
+            Task::Modprobe(loads) => kmod::run(loads, dir, self.out)?,
+            Task::Module => {
+                system::load_module(&dir.join(MODULE))?;
+                self.module = true;
+            }
+            Task::Deep => {
+                if !system::read_text("/sys/power/mem_sleep").contains("deep") {
+                    system::load_module(&dir.join(DEEP_MODULE))?;
+                }
+            }
+            Task::Scheduler(parameters) => {
+                if std::mem::take(&mut self.scheduler) {
+                    scheduler::off()?;
+                }
+                if let Some(parameters) = parameters {
+                    scheduler::on(dir, parameters)?;
+                    self.scheduler = true;
+                }
+            }
+            Task::Swap => swap::on(dir)?,
+            Task::Idle(wish) => {
+                let recording = idle::record(wish, dir).map_err(of(&wish.name))?;
+                self.out.send(&format!("idle {}", wish.name), recording.as_bytes())?;
+            }
+            Task::Loops(wish) => loops::run(wish, dir, self.out).map_err(of(&wish.name))?,
+            Task::Storage(wish) => {
+                let said = storage::run(wish, dir).map_err(of(&wish.name))?;
+                self.out.send(&format!("storage {}", wish.name), said.as_bytes())?;
+            }
+            Task::Script(script) => script::run(script, dir, self.out)?,
+            Task::Soak(wish) => {
+                let said = soak::run(wish, dir, self.scheduler)?;
+                self.out.send("soak", said.as_bytes())?;
+            }
+            Task::Soc(parameters) => soc::run(parameters, dir, self.out)?,
+            Task::Governor(list) => self.decisions(list)?,
+            Task::Build(file) => {
+                let text = system::read(&dir.join(file))?;
+                let said = system::build_board(&text).err().unwrap_or_else(|| "built".into());
+                let left = system::board_devices();
+                let said = format!("{said}; {left} devices");
+                self.out.send(&format!("probe {file}"), said.as_bytes())?;
+                system::build_board(b"clear")?;
+            }
+            Task::Udev(trial) => udev::run(trial, dir, self.out).map_err(of(&trial.name))?,
+            Task::Rest(seconds) => std::thread::sleep(Duration::from_secs(*seconds)),
+            Task::Step(step) => self.steps(step).map_err(of(&step.name))?,
+        }
+        Ok(())
+    }
+
+    fn decisions(&mut self, list: &[String]) -> Result<()> {
+        for (n, parameters) in list.iter().enumerate() {
+            system::load_module_with(&self.dir.join(GOVERNOR_MODULE), parameters)?;
+            let said = system::read(Path::new("/sys/kernel/debug/dormouse_governor/decisions"))?;
+            self.out.send(&format!("governor {n}"), &said)?;
+            system::unload_module("dormouse_governor")?;
+        }
+        Ok(())
+    }
+
+    fn steps(&mut self, step: &Step) -> Result<()> {
+        // Where a panic or a time limit ends it, this says how far it came.
+        println!("dormouse guest: {}", step.name);
+        if self.board != step.description {
+            let text = match &step.description {
+                Some(file) => system::read(&self.dir.join(file))?,
+                None => b"clear".to_vec(),
+            };
+            if self.module {
+                system::build_board(&text)?;
+            }
+            self.board.clone_from(&step.description);
+        }
+        if step.record != Record::No {
+            let bare = step.phases.then(|| bare::Bare::start(step)).transpose()?;
+            let file = record::capture(step)?;
+            if let Some(bare) = bare {
+                self.out.send(&format!("trace {}", step.name), &bare.stop()?)?;
+            }
+            self.out.send(&format!("capture {}", step.name), &file)?;
+        } else {
+            let seen = bare::cycles(step)?;
+            self.out.send(&format!("trace {}", step.name), &seen.trace)?;
+            self.out.send(&format!("facts {}", step.name), &seen.facts)?;
+        }
+        if self.scheduler {
+            self.out.send(&format!("scheduler {}", step.name), scheduler::figures().as_bytes())?;
+        }
+        Ok(())
+    }
 }
