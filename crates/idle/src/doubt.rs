@@ -82,9 +82,11 @@ pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
     // One state alone may happen to be a multiple.
     let slow: Vec<(u64, u64)> = known.iter().filter(|s| s.1 > 0).map(|s| (s.1, s.2)).collect();
     if slow.len() >= 2 {
-        if slow.iter().all(|&(l, r)| r == 2 * l) {
+        let all =
+            |list: &[(u64, u64)], n: u64| list.iter().all(|&(l, r)| l.checked_mul(n) == Some(r));
+        if all(&slow, 2) {
             out.push(Doubt::Multiple { factor: 2 });
-        } else if slow[0].1 <= 3 * slow[0].0 && slow[1..].iter().all(|&(l, r)| r == 3 * l) {
+        } else if slow[0].1 <= slow[0].0.saturating_mul(3) && all(&slow[1..], 3) {
             out.push(Doubt::Multiple { factor: 3 });
         }
     }
