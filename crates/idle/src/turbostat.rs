@@ -156,9 +156,8 @@ impl Run {
 
     /// Sum of a column of the machine, whole.
     pub fn sum(&self, column: &str) -> Option<i64> {
-        let mut all = self.intervals.iter().filter_map(|i| i.machine.get(column)).peekable();
-        all.peek()?;
-        Some(all.sum::<i64>() / 1_000)
+        let all = self.intervals.iter().filter_map(|i| i.machine.get(column).copied());
+        Some(all.reduce(i64::saturating_add)? / 1_000)
     }
 }
 

@@ -148,7 +148,7 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     }) else {
         return;
     };
-    let stood: i64 = messages.iter().filter_map(timekeeping).map(|t| t.0).sum();
+    let Ns(stood) = messages.iter().filter_map(timekeeping).sum();
     let deep = us.saturating_mul(1_000);
     if stood < 10_000_000_000 {
         return;

@@ -44,6 +44,13 @@ pub fn unpack(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Re
                     detail: "it asks for more than 64 MB of memory".into(),
                 });
             }
+            if dictionary::is_index_impossible(data) {
+                return Err(ReadError::Unpack {
+                    path: path.to_owned(),
+                    format: "xz",
+                    detail: "it is damaged: its index names more blocks than it has bytes".into(),
+                });
+            }
             drain(path, "xz", data.len(), lzma_rust2::XzReader::new(data, true), limits)?
         } else if data.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             drain(path, "zstd", data.len(), Frames::new(data), limits)?

@@ -4,6 +4,9 @@
 //! the decoder takes all of it at once: a file of 100 bytes could take the
 //! machine's memory. `xz -9` needs 64 MB, and nothing asks for more by itself.
 
+/// Bytes before the first block.
+const STREAM_HEADER: usize = 12;
+
 /// The property byte of 64 MB: sizes are `(2 | b & 1) << (b / 2 + 11)`.
 const LARGEST: u8 = 28;
 
@@ -13,6 +16,14 @@ const LARGEST: u8 = 28;
 /// CRC-32, so a header is recognised wherever it stands, in a cut file too.
 pub(crate) fn is_too_large(file: &[u8]) -> bool {
     (0..file.len()).step_by(4).any(|at| block_dictionary(&file[at..]).is_some_and(|d| d > LARGEST))
+}
+
+/// Whether this xz file begins with its index, where the blocks should be, and the index
+/// counts more of them than the file has bytes: the decoder makes room for all.
+pub(crate) fn is_index_impossible(file: &[u8]) -> bool {
+    let mut at = STREAM_HEADER + 1;
+    file.get(STREAM_HEADER) == Some(&0)
+        && number(file, &mut at).is_none_or(|blocks| blocks > file.len() as u64)
 }
 
 /// The dictionary property of the block header at the begin of `data`, if a
@@ -78,6 +89,17 @@ mod tests {
         crc.update(&header);
         f.extend_from_slice(&crc.sum().to_le_bytes());
         f
+    }
+
+    #[test]
+    fn an_index_counts_no_more_blocks_than_there_are_bytes() {
+        let begin = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46";
+        let with = |index: &[u8]| is_index_impossible(&[begin, index].concat());
+        assert!(with(b"\0\xff\xff\xff\xff\x51"));
+        assert!(with(b"\0\xff"), "cut inside");
+        assert!(!with(b"\0\0\0\0\x1c\xdf\x44\x21"), "an empty file");
+        assert!(!is_index_impossible(begin));
+        assert!(!is_index_impossible(&file(28, b"")));
     }
 
     #[test]

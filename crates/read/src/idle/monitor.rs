@@ -50,10 +50,10 @@ fn kernel_states(columns: &[String]) -> Vec<String> {
 
 /// The line of the machine: means of its CPUs.
 fn machine(columns: &[String], cpus: &[Row]) -> Row {
-    let n = cpus.len() as i64;
+    let n = cpus.len() as i128;
     let mean = |c: &String| {
-        let sum: i64 = cpus.iter().filter_map(|r| r.get(c)).sum();
-        (c.clone(), (2 * sum + n).div_euclid(2 * n))
+        let sum: i128 = cpus.iter().filter_map(|r| r.get(c)).map(|v| i128::from(*v)).sum();
+        (c.clone(), (2 * sum + n).div_euclid(2 * n) as i64)
     };
     columns.iter().map(mean).collect()
 }

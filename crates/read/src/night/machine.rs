@@ -12,7 +12,8 @@ fn interrupt(text: &str) -> Option<Owner> {
     let rest = rest.strip_prefix(':')?;
     let words: Vec<&str> = rest.split_whitespace().map(|w| w.trim_matches('*')).collect();
     let counts = words.iter().take_while(|w| w.bytes().all(|b| b.is_ascii_digit())).count();
-    let count = words[..counts].iter().filter_map(|w| w.parse::<u64>().ok()).sum();
+    // The kernel counts an interrupt of a CPU in 32 bits.
+    let count = words[..counts].iter().filter_map(|w| w.parse::<u32>().ok()).map(u64::from).sum();
     let (chip, rest) = words[counts..].split_first()?;
     let is_chip = chip.len() > 2
         && chip.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:.".contains(&b))

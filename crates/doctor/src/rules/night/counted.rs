@@ -153,8 +153,8 @@ fn substates(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) -> bool {
     let twice = pairs.iter().any(|p| p.of == Counts::Substate);
     // Two tables: what grew between them. One: what was counted since the start.
     let grew = |name: &str| {
-        let by =
-            pairs.iter().filter(|p| p.of == Counts::Substate && p.name == name).map(|p| p.by).sum();
+        let of = pairs.iter().filter(|p| p.of == Counts::Substate && p.name == name);
+        let by = of.map(|p| p.by).fold(0, u64::saturating_add);
         if twice { by } else { all.iter().find(|c| c.1.name == name).map_or(0, |c| c.1.value) }
     };
     if grew(&last.name) >= LEAST {
