@@ -92,3 +92,23 @@ pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residencies_are_told_as_multiples_however_large() {
+        let table = |list: &[(u64, u64)]| {
+            let state = |(i, &(latency, residency)): (usize, &(u64, u64))| {
+                let (latency, residency) = (Some(latency), Some(residency));
+                (i as u32, StateSeen { latency, residency, ..StateSeen::default() })
+            };
+            doubts(&list.iter().enumerate().map(state).collect())
+        };
+        let twice = Doubt::Multiple { factor: 2 };
+        assert!(table(&[(0, 0), (3, 6), (40, 80)]).contains(&twice));
+        assert!(!table(&[(0, 0), (3, 6), (40, 81)]).contains(&twice));
+        assert!(!table(&[(0, 0), (3, 6), (u64::MAX - 1, u64::MAX)]).contains(&twice));
+    }
+}

@@ -613,6 +613,39 @@ fn pm_test_is_known_by_its_wait() {
     assert_eq!(c.cycles[0].asleep, None);
 }
 
+/// `grep ACPI`: no line of the core is left.
+#[test]
+fn the_lines_of_firmware_alone_are_attempts() {
+    let sleep = |at: u32| {
+        format!(
+            "[{at:5}.100000] ACPI: PM: Preparing to enter system sleep state S3\n\
+             [{at:5}.108000] ACPI: EC: event blocked\n\
+             [{at:5}.117000] ACPI: PM: Low-level resume complete\n\
+             [{at:5}.131000] ACPI: PM: Waking up from system sleep state S3\n\
+             [{at:5}.150000] ACPI: EC: event unblocked\n"
+        )
+    };
+    let off = "[  999.000000] ACPI: PM: Preparing to enter system sleep state S5\n";
+    let text = sleep(310) + &sleep(740) + off;
+    let found = capture(&text).cycles;
+    let lines = |c: &Cycle| (c.mode, c.lines.first, c.lines.begun);
+    let found: Vec<_> = found.iter().map(lines).collect();
+    assert_eq!(found, [(Mode::Deep, 1, false), (Mode::Deep, 6, false)]);
+    // It begins behind the firmware; an older kernel counts the time asleep.
+    let text = "[  310.117000] ACPI: Low-level resume complete\n\
+                [  310.120000] PM: Restoring platform NVS memory\n\
+                [  310.120100] Suspended for 2.688 seconds\n\
+                [  310.121000] Enabling non-boot CPUs ...\n";
+    let found = capture(text).cycles;
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].asleep_elsewhere, Some(Ns::from_us(2_688_000)));
+    let same = capture(&text.replace("ACPI: ", "ACPI: PM: ").replace("Susp", "PM: Susp")).cycles;
+    assert_eq!(same.len(), 1);
+    // Nobody slept.
+    let reading = read_bytes("log", off.as_bytes(), &Options::default());
+    assert!(reading.is_ok_and(|r| r.captures.iter().all(|c| c.cycles.is_empty())));
+}
+
 #[test]
 fn many_wakes_in_one_log_and_a_boot_banner() {
     let mut log = String::from("[    0.000000] Linux version 6.12.9-amd64 (x@y) (gcc) #1 SMP\n");

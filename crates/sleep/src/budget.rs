@@ -89,7 +89,7 @@ pub enum Why {
     DidNotSleep,
     /// The source shows nothing of this half.
     NotShown,
-    /// Lines carry no times.
+    /// No phase of it can be timed.
     NotTimed,
     /// The source shows only part of it, and that part is within the budget.
     Part,

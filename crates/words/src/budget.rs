@@ -108,7 +108,7 @@ fn open(direction: Direction, h: &Half) -> Option<String> {
         let why = match why {
             Why::DidNotSleep => "did not sleep".to_string(),
             Why::NotShown => format!("no {} is in the input", direction.name()),
-            Why::NotTimed => "the lines carry no times".into(),
+            Why::NotTimed => "no phase of it can be timed".into(),
             Why::Part => format!("only part of {} is in the input", direction.name()),
         };
         format!("cycle{s} {of} ({why})")
