@@ -9,6 +9,9 @@ use crate::ranked::Ranking;
 use crate::time::Ns;
 use std::collections::BTreeMap;
 
+/// More CPUs than any kernel is built for (`CONFIG_NR_CPUS`).
+pub const MOST_CPUS: u32 = 8_192;
+
 /// What a source says of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {

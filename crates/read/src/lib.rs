@@ -41,6 +41,7 @@ mod events;
 mod given;
 mod input;
 mod merge;
+mod months;
 mod night;
 mod part;
 mod pass;

@@ -75,6 +75,8 @@ pub(crate) fn rfind(line: &[u8], word: &[u8]) -> Option<usize> {
 /// Whether a line begins with the date of a log of the system: `Apr 28 14:21:35`,
 /// `2021-04-28T14:21:35`. It is no rest of the line before it.
 pub(crate) fn has_date(line: &[u8]) -> bool {
+    let english = crate::months::english(line);
+    let line = english.as_deref().unwrap_or(line);
     let digits = |at: std::ops::Range<usize>| {
         line.get(at).is_some_and(|d| d.iter().all(|b| b.is_ascii_digit() || *b == b' '))
     };
@@ -92,7 +94,7 @@ pub(crate) fn has_date(line: &[u8]) -> bool {
 }
 
 /// `14:21:35`, and then anything.
-fn is_clock(text: &[u8]) -> bool {
+pub(crate) fn is_clock(text: &[u8]) -> bool {
     let pair = |at: usize| text.get(at..at + 2).is_some_and(|d| d.iter().all(u8::is_ascii_digit));
     pair(0) && pair(3) && pair(6) && text.get(2) == Some(&b':') && text.get(5) == Some(&b':')
 }

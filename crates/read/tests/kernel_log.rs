@@ -122,11 +122,25 @@ fn times_of_a_journal_serve_where_the_kernels_are_missing() {
         format!("Sep 01 10:11:{:02}.{:06} box kernel: {t}", s % 60, us % 1_000_000)
     });
     check_whole(&capture(&precise), Generation::Bare);
+    for month in ["wrz", "sept.", "9月", "сен"] {
+        let local = precise.replace("Sep 01", &format!("{month} 1"));
+        check_whole(&capture(&local), Generation::Bare);
+    }
     let iso = synthetic::log(Generation::Bare, |us, t| {
         let s = us / 1_000_000;
         format!("2024-02-06T04:26:{:02},{:06}+01:00 {t}", s % 60, us % 1_000_000)
     });
     check_whole(&capture(&iso), Generation::Bare);
+}
+
+#[test]
+fn no_machine_has_more_cpus_than_a_kernel_is_built_for() {
+    let log = synthetic::log(Generation::Bare, stamped);
+    for (said, known) in [("8", Some(8)), ("4294967295", None), ("0", None)] {
+        let head = format!("# sysinfo | man:A | plat:B | numcpu:{said} | memsz:5\n");
+        let head = format!("# suspend-092119-145032 box mem 5.3.0\n{head}# command | x\n");
+        assert_eq!(capture(&format!("{head}{log}")).machine.cpus, known, "{said}");
+    }
 }
 
 #[test]

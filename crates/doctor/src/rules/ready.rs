@@ -8,6 +8,7 @@ use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, OLD, Task};
 use crate::now::{Shallow, Waiting};
 use crate::value::Value;
+use dormouse_base::capture::MOST_CPUS;
 use dormouse_base::say;
 use std::collections::BTreeMap;
 
@@ -185,7 +186,7 @@ fn count(list: &str) -> usize {
             n = n.saturating_add(b.saturating_sub(a).saturating_add(1));
         }
     }
-    n.min(8_192)
+    n.min(MOST_CPUS as usize)
 }
 
 /// Counters of attempts since boot (kernel/power/main.c, `suspend_stats`). The

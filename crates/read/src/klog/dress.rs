@@ -1,8 +1,8 @@
 //! Lines that are written anew before they are read: colours of a terminal, blanks of mail
-//! programs, logs of Android.
+//! programs, logs of Android, dates in the language of who asked.
 
 use super::prefix;
-use crate::text;
+use crate::{months, text};
 use memchr::memchr3;
 
 /// U+00A0: some mail programs put it for one of two blanks.
@@ -81,42 +81,10 @@ fn tag(text: &[u8]) -> Option<usize> {
     (plain && NAMES.contains(&name)).then_some(end + 1)
 }
 
-/// How names of months begin in the languages of those who post logs, each list a month.
-const MONTHS: [(&str, &str); 12] = [
-    ("Jan", "jan gen ene led sty янв ocak"),
-    ("Feb", "feb fév fev lut úno фев şub"),
-    ("Mar", "mar mär maa mrt bře мар"),
-    ("Apr", "apr avr abr kwi dub апр huh nis"),
-    ("May", "may mai mag maj mei kvě мая май tou"),
-    ("Jun", "jun juin giu cze kes июн haz"),
-    ("Jul", "jul juil lug lip hei июл tem"),
-    ("Aug", "aug aoû ago sie srp авг elo ağu"),
-    ("Sep", "sep set wrz zář сен syy eyl"),
-    ("Oct", "oct okt ott out paź říj окт lok eki"),
-    ("Nov", "nov lis ноя marr kas"),
-    ("Dec", "dec dez dic déc gru pro дек jou ara"),
-];
-
-/// `oct. 22 22:22:14 host …` of a journal in another language, with the month as English
-/// has it (journalctl asks the locale); nothing if the line begins otherwise.
+/// A journal in another language, with its months as English has them.
 fn in_english(line: &[u8]) -> Option<Vec<u8>> {
     let body = prefix::quotes(line);
-    let blank = memchr::memchr(b' ', &body[..body.len().min(14)]).filter(|b| *b >= 3)?;
-    let day = body[blank..].trim_ascii_start();
-    let digits = day.iter().take_while(|b| b.is_ascii_digit()).count();
-    let clock = day.get(digits..).filter(|_| (1..=2).contains(&digits))?;
-    let clock = clock.strip_prefix(b".").unwrap_or(clock).strip_prefix(b" ")?;
-    let stamped = clock.len() > 9 && clock[2] == b':' && clock[5] == b':';
-    let word = std::str::from_utf8(&body[..blank]).ok().filter(|_| stamped)?;
-    let word = word.trim_end_matches('.').to_lowercase();
-    let is = |names: &str| names.split(' ').any(|n| word.starts_with(n));
-    let (english, _) = MONTHS.iter().find(|m| is(m.1))?;
-    if body.starts_with(english.as_bytes()) {
-        return None;
-    }
-    let before = &line[..line.len() - body.len()];
-    let day = format!(" {:>2} ", std::str::from_utf8(&day[..digits]).ok()?);
-    Some([before, english.as_bytes(), day.as_bytes(), clock].concat())
+    Some([&line[..line.len() - body.len()], &months::english(body)?].concat())
 }
 
 /// `03-10 09:01:38.803     0     0 I PM      : suspend entry (deep)`: a line of the kernel

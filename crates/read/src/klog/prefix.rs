@@ -6,6 +6,7 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
+use crate::months::ENGLISH;
 use crate::text;
 use dormouse_base::time::Ns;
 
@@ -198,7 +199,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
         r.time = known.or_else(|| android(line));
         // `journalctl -o short-full` begins with the day of the week.
-        let full = || date(line.get(4..)?);
+        let full = || date(&line[memchr::memchr(b' ', head)? + 1..]);
         r.said = syslog(line).or_else(|| date(line)).or_else(full).unwrap_or(b"");
         return line[at + b"kernel: ".len()..].trim_ascii_start();
     }
@@ -260,8 +261,7 @@ fn syslog(line: &[u8]) -> Option<&[u8]> {
 
 /// From 1.
 fn month(text: &[u8]) -> Option<i64> {
-    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
-    let at = MONTHS.chunks(3).position(|m| text.starts_with(m))?;
+    let at = ENGLISH.iter().position(|m| text.starts_with(m.as_bytes()))?;
     i64::try_from(at + 1).ok()
 }
 

@@ -1,5 +1,6 @@
 //! When a sleep began and ended by the clock on the wall, as whoever kept a log wrote it.
 
+use crate::months::{ENGLISH, english};
 use dormouse_doctor::night::Fact;
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
@@ -34,7 +35,8 @@ pub(crate) fn mark(raw: &[u8]) -> Option<Fact> {
     }
     let head = String::from_utf8_lossy(&raw[..at.min(64)]);
     let head = head.trim_start_matches(['>', ' ', '\t', '[', '|']);
-    let ms = iso(head).or_else(|| syslog(head))?;
+    let english = english(head.as_bytes()).map(|h| String::from_utf8_lossy(&h).into_owned());
+    let ms = iso(head).or_else(|| syslog(english.as_deref().unwrap_or(head)))?;
     Some(Fact::Clock { begins, ms, precise: false })
 }
 
@@ -66,11 +68,9 @@ fn iso(text: &str) -> Option<i64> {
 
 /// `Jun  8 19:56:10`, `Sat Jun  8 19:56:10 2024]`; a year that is left out is any.
 fn syslog(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = text.split_whitespace().skip_while(|w| !MONTHS.contains(w)).take(4);
+    let mut words = text.split_whitespace().skip_while(|w| !ENGLISH.contains(w)).take(4);
     let month = words.next()?;
-    let m = i64::try_from(MONTHS.iter().position(|x| *x == month)?).ok()? + 1;
+    let m = i64::try_from(ENGLISH.iter().position(|x| *x == month)?).ok()? + 1;
     let day = words.next()?.parse().ok()?;
     let clock = words.next()?;
     let year = words.next().and_then(|y| y.strip_suffix(']')?.parse().ok());

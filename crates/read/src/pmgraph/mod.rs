@@ -3,6 +3,7 @@
 
 use crate::track::Tracker;
 use base64::Engine as _;
+use dormouse_base::capture::MOST_CPUS;
 use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
 use std::io::Read;
@@ -56,7 +57,8 @@ fn system(line: &[u8], tracker: &mut Tracker) {
         } else if let Some(v) = field.strip_prefix(b"plat:") {
             model = v;
         } else if let Some(v) = field.strip_prefix(b"numcpu:") {
-            tracker.machine().cpus = std::str::from_utf8(v).ok().and_then(|v| v.parse().ok());
+            let n = std::str::from_utf8(v).ok().and_then(|v| v.parse().ok());
+            tracker.machine().cpus = n.filter(|n| (1..=MOST_CPUS).contains(n));
         }
     }
     let both = [maker, b" ", model].concat();
