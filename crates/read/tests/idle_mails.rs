@@ -186,6 +186,21 @@ fn listings_in_halves_are_one_table_and_counters_that_come_again_two() {
     assert_eq!(text(&format!("{names}{usage}{}{time}", names.replace("ret", "off"))).len(), 2);
 }
 
+/// Mail programs put U+00A0 for a blank.
+#[test]
+fn paths_begin_behind_any_blank() {
+    let of = |blank: &str| {
+        let line = |n: u32, what: &str, value: &str| {
+            format!("${blank}cat{blank}cpu0/cpuidle/state{n}/{what}:{value}\n")
+        };
+        let state = |n| [line(n, "name", "C1"), line(n, "usage", "7"), line(n, "time", "90")];
+        let text: String = [0, 1].into_iter().flat_map(state).collect();
+        read_bytes("t", text.as_bytes()).snapshots
+    };
+    assert_eq!(of("\u{a0}"), of(" "));
+    assert_eq!(of(" ").len(), 1);
+}
+
 #[test]
 fn polling_is_no_work_and_a_counter_at_zero_says_nothing() {
     let run = |text: &str| read_bytes("p", text.as_bytes()).runs.remove(0);

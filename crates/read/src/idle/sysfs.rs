@@ -105,8 +105,11 @@ struct At<'a> {
 }
 
 fn path(line: &str) -> Option<At<'_>> {
-    let start =
-        |at: usize| line[..at].rfind(|c: char| c.is_whitespace() || c == '>').map_or(0, |i| i + 1);
+    let is_edge = |c: &(usize, char)| c.1.is_whitespace() || c.1 == '>';
+    let start = |at: usize| {
+        let edge = line[..at].char_indices().rev().find(is_edge);
+        edge.map_or(0, |(i, c)| i + c.len_utf8())
+    };
     for (word, what) in [
         ("cpuidle/current_driver", What::Driver),
         ("cpuidle/current_governor_ro", What::Governor),
@@ -284,9 +287,9 @@ fn value<'a>(rest: &'a str, lines: &mut std::iter::Peekable<std::str::Lines<'a>>
 
 /// A value and the next path on the same line.
 fn split(text: &str) -> Option<(&str, &str)> {
-    let at =
-        text.match_indices(char::is_whitespace).find(|(i, _)| find(&text[i + 1..]).is_some())?.0;
-    Some((text[..at].trim(), &text[at + 1..]))
+    let mut blanks = text.match_indices(char::is_whitespace).map(|(i, b)| (i, i + b.len()));
+    let (end, next) = blanks.find(|(_, next)| find(&text[*next..]).is_some())?;
+    Some((text[..end].trim(), &text[next..]))
 }
 
 /// The text without the sequences that colour a terminal, if it has any.
