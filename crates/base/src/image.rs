@@ -7,6 +7,8 @@ use crate::time::Ns;
 pub enum ImageWork {
     /// Memory is freed and set aside for it.
     Allocate,
+    /// Memory is copied into it, by one CPU with interrupts off.
+    Copy,
     /// It is written to the swap device.
     Write,
     /// It is read back.
@@ -14,10 +16,11 @@ pub enum ImageWork {
 }
 
 impl ImageWork {
-    /// `allocate`, `write` or `read`.
+    /// `allocate`, `copy`, `write` or `read`.
     pub fn name(self) -> &'static str {
         match self {
             ImageWork::Allocate => "allocate",
+            ImageWork::Copy => "copy",
             ImageWork::Write => "write",
             ImageWork::Read => "read",
         }
@@ -35,6 +38,6 @@ pub struct ImageStep {
     pub start: Ns,
     /// End: when the line was printed.
     pub end: Ns,
-    /// How much, in bytes.
+    /// How much, in bytes; 0 of a copy, which the kernel counts in pages.
     pub bytes: u64,
 }

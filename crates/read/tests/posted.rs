@@ -197,3 +197,41 @@ fn what_a_disk_announces_is_not_what_passed_before() {
         .collect();
     assert_eq!(disk, []);
 }
+
+#[test]
+fn copying_an_image_is_a_step_of_it() {
+    let text = "[   12.000000] PM: hibernation: hibernation entry\n\
+        [   12.100000] PM: hibernation: Allocated 849380 kbytes in 0.05 seconds (16987.60 MB/s)\n\
+        [   12.110000] Freezing remaining freezable tasks\n\
+        [   12.112000] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
+        [   12.113000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+        [   12.313000] Disabling non-boot CPUs ...\n\
+        [   12.330000] PM: hibernation: Creating image:\n\
+        [   12.340000] PM: hibernation: Need to copy 190112 pages\n\
+        [   16.340000] PM: hibernation: Image created (190112 pages copied, 101 zero pages)\n\
+        [   16.341000] Enabling non-boot CPUs ...\n\
+        [   18.900000] PM: hibernation: Wrote 760448 kbytes in 2.00 seconds (380.22 MB/s)\n";
+    let c = capture(text);
+    let steps: Vec<_> = c.cycles[0]
+        .image
+        .iter()
+        .map(|s| (s.work.name(), (s.end - s.start).0 / 1_000_000))
+        .collect();
+    assert_eq!(steps, [("allocate", 50), ("copy", 4_000), ("write", 2_000)]);
+    // The image of a machine that came back was made before that line.
+    let back = text.replace(
+        "[   16.340000] PM: hibernation: Image created (190112 pages copied, 101 zero pages)\n",
+        "",
+    );
+    assert!(capture(&back).cycles[0].image.iter().all(|s| s.work.name() != "copy"));
+}
+
+#[test]
+fn a_quoted_gap_is_a_gap() {
+    let text = "[   31.000000] PM: suspend entry (deep)\n[...]\n\
+        [   44.000000] PM: suspend devices took 1.210 seconds\n";
+    let gaps = |text: &str| capture(text).losses.list.iter().any(|l| l.kind == "lines_left_out");
+    assert!(gaps(text), "{:?}", capture(text).losses.list);
+    let quoted: String = text.lines().map(|l| format!("> {l}\n")).collect();
+    assert!(gaps(&quoted));
+}

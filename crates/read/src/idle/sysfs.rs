@@ -265,6 +265,15 @@ pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mu
         "no path names a CPU, so all values are shown as CPU 0: give whole paths (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)"
     };
     losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
+    let gone = |states: &BTreeMap<u32, StateSeen>| states.keys().zip(0..).any(|(s, i)| *s != i);
+    let cpus = out[first..].iter().flat_map(|s| s.cpus.values());
+    losses.add(
+        "missing_states",
+        cpus.filter(|c| gone(c)).count() as u64,
+        Severity::Warning,
+        "states of a lower number are not in the text: shares are of the states that it shows, not of all idle time",
+        None,
+    );
     let advice = "values that are no numbers where one belongs: compare them with the original";
     losses.add("unread_value", unread, Severity::Warning, advice, None);
 }

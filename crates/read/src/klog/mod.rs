@@ -197,7 +197,9 @@ impl Splitter {
         let plain = dress::plain(line);
         let line = plain.as_deref().unwrap_or(line);
         match line.trim_ascii() {
-            l if b"--" == l || elided(l) => self.left_out = self.timed.then_some(at),
+            l if b"--" == l || elided(prefix::quotes(l)) => {
+                self.left_out = self.timed.then_some(at)
+            }
             b"" => {}
             // `-- Boot 0123… --` and the older `-- Reboot --` of a journal.
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),

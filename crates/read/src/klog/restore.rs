@@ -7,13 +7,28 @@ use super::held::Restore;
 use super::prefix::Record;
 use super::state::Log;
 use super::steps;
-use dormouse_base::image::ImageStep;
+use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::time::Ns;
 
 /// The image's clock goes on within this time of when it was made.
 const SOON: Ns = Ns(600_000_000_000);
 
 impl Log<'_> {
+    /// Whether a line says that the image is whole: it was copied since the line before
+    /// (kernel/power/snapshot.c:swsusp_save), and nothing slept yet.
+    pub(super) fn copies(&mut self, text: &[u8]) -> bool {
+        if !text.starts_with(b"Image created (") {
+            return false;
+        }
+        let end = self.now;
+        let made = self.c.image_made.replace(end).filter(|made| *made < end);
+        self.c.sleep_from = Some(end);
+        if let Some((start, c)) = made.zip(self.t.current()) {
+            c.cycle.image.push(ImageStep { work: ImageWork::Copy, start, end, bytes: 0 });
+        }
+        true
+    }
+
     /// The open cycle has made an image, and another kernel begins: whether it is taken
     /// for the one that reads it.
     pub(super) fn reads_its_image(&mut self, release: &[u8]) -> bool {

@@ -727,7 +727,7 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.image_made = Some(now);
         return true;
     }
-    let Some((work, bytes, took)) = image_step(text) else { return false };
+    let Some((work, bytes, took)) = image_step(text) else { return log.copies(text) };
     if work == ImageWork::Write {
         log.c.image_made = Some(now);
     }

@@ -101,7 +101,7 @@ impl Rows {
         list.extend(steps.map(|step| Row {
             what: What::Image(step.work),
             direction: match step.work {
-                ImageWork::Allocate | ImageWork::Write => Direction::Suspend,
+                ImageWork::Allocate | ImageWork::Copy | ImageWork::Write => Direction::Suspend,
                 ImageWork::Read => Direction::Resume,
             },
             start: step.start.max(begin).min(end),

@@ -131,7 +131,7 @@ pub(super) fn fields(
         w.field("work", step.work.name());
         w.field("start_ns", step.start.0);
         w.field("duration_ns", step.end.since(step.start).0);
-        w.field("bytes", step.bytes);
+        w.field("bytes", (step.bytes > 0).then_some(step.bytes));
     });
     w.key("counts");
     w.object(|w| counts(w, devices, cycle, view));

@@ -61,7 +61,8 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
     let trip = derived.board.trip;
     if trip.hibernates() {
         let steps = derived.image.iter().map(|s| {
-            json!({ "work": s.work.name(), "time_ns": s.end.since(s.start).0, "bytes": s.bytes })
+            let bytes = (s.bytes > 0).then_some(s.bytes);
+            json!({ "work": s.work.name(), "time_ns": s.end.since(s.start).0, "bytes": bytes })
         });
         all["image"] = steps.collect();
         all["trip"] = json!({ "down": trip.down.name(), "up": trip.up.map(PmEvent::name) });

@@ -431,7 +431,10 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
             was: took.clone(),
             is: took,
             diff: change(Ns::ZERO, Ns::ZERO),
-            floor: format!("{} MB", step.bytes / 1_000_000),
+            floor: match step.bytes {
+                0 => "-".into(),
+                bytes => format!("{} MB", bytes / 1_000_000),
+            },
             order: String::new(),
         };
         out.push_str(&row.line(asked));

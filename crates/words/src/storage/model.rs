@@ -71,9 +71,17 @@ fn mhz(hz: u64) -> String {
     }
 }
 
-/// Bytes a second as MB/s with one digit.
+/// Bytes a second as MB/s, rounded to one digit; to two below one.
 pub(super) fn bandwidth(bytes: u64) -> String {
-    format!("{}.{}", grouped(bytes / 1_000_000), bytes % 1_000_000 / 100_000)
+    let hundredths = bytes.saturating_add(5_000) / 10_000;
+    match hundredths {
+        0 if bytes > 0 => "<0.01".into(),
+        1..100 => format!("0.{hundredths:02}"),
+        _ => {
+            let tenths = bytes.saturating_add(50_000) / 100_000;
+            format!("{}.{}", grouped(tenths / 10), tenths % 10)
+        }
+    }
 }
 
 /// The page.

@@ -208,7 +208,7 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
                 if j.requests == 0 { "-".into() } else { grouped(j.requests) },
                 match j.bandwidth {
                     0 => "-".into(),
-                    b => format!("{}.{}", b / 1_000_000, b % 1_000_000 / 100_000),
+                    b => super::model::bandwidth(b),
                 },
                 ms3(ns(j.mean)),
                 j.quantiles[1].map_or("-".into(), |n| ms3(ns(n))),

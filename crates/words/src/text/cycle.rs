@@ -441,7 +441,10 @@ fn image(page: &mut Page, cycle: &Cycle) {
         let took = step.end.since(step.start);
         let whole = took > Ns::ZERO && took.0 % 1_000_000 == 0;
         let took = Line { whole, ..Line::of("", took, None) }.cell();
-        let kib = format!("{} KiB", step.bytes / 1_024);
+        let kib = match step.bytes {
+            0 => "-".into(),
+            bytes => format!("{} KiB", bytes / 1_024),
+        };
         page.line(&[
             (Ink::Plain, "  "),
             (Ink::Plain, &left(step.work.name(), 34)),

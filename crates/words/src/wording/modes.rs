@@ -51,6 +51,7 @@ pub fn need(n: &Need) -> String {
 pub fn image(w: ImageWork) -> &'static str {
     match w {
         ImageWork::Allocate => "Making room",
+        ImageWork::Copy => "Copying",
         ImageWork::Write => "Writing",
         ImageWork::Read => "Reading",
     }
