@@ -717,20 +717,20 @@ fn is_release(word: &[u8]) -> bool {
 /// What a hibernation says of its image.
 fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
     let text = message(text);
-    let now = log.now;
     if log.t.open_serial() == 0 {
         return false;
     }
     if text.starts_with(b"Creating image") || text.starts_with(b"Need to copy ") {
         log.t.set_mode(Mode::Disk);
-        log.t.touch(&Stamp { time: now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
-        log.c.image_made = Some(now);
+        log.t.touch(&Stamp { time: log.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
+        log.c.image_made = Some(log.now);
         return true;
     }
     let Some((work, bytes, took)) = image_step(text) else { return log.copies(text) };
-    if work == ImageWork::Write {
-        log.c.image_made = Some(now);
-    }
+    advance(log, took);
+    let now = log.now;
+    let written = (work == ImageWork::Write).then_some(now);
+    log.c.image_made = written.or(log.c.image_made);
     if let Some(c) = log.t.current() {
         c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
         c.cycle.mode = Mode::Disk;
