@@ -57,7 +57,7 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     let mut logged = false;
     let inputs_are_binary = matches!(inputs, [one] if is_binary(given, one));
     for t in given.said()?.iter() {
-        let report = judge(&t.case);
+        let report = t.case.report().clone();
         logged |= report.logged > 0;
         let values = t.case.values.iter().any(|v| !is_table(&v.path));
         let speaks = !report.sleeps.is_empty()
@@ -116,11 +116,11 @@ fn recording(c: &Capture, told: Option<&Heard>) -> Report {
     let mut report = recorded::judge(c);
     let Some(told) = told else { return report };
     report.join(phases::files_frozen(c, &told.case.values).into_iter().collect());
-    let said = judge(&told.case);
+    let said = told.case.report();
     if said.logged > 0 {
         report.unchecked.retain(|u| *u != Unchecked::Messages);
     }
-    let mut findings = said.findings;
+    let mut findings = said.findings.clone();
     // The log of all cycles was one text: its lines are in no file.
     for e in findings.iter_mut().flat_map(|f| &mut f.evidence) {
         e.line = 0;
@@ -181,7 +181,7 @@ pub(crate) fn findings(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<Fin
             && c.cycles.iter().all(|x| told.iter().any(|h| c.names.get(x.source) == h.name));
         let mut report = if logs { Report::default() } else { recorded::judge(c) };
         for h in mine() {
-            report.join(judge(&h.case).findings);
+            report.join(h.case.report().findings.clone());
         }
         report.findings
     };

@@ -72,7 +72,8 @@ use attempt::Attempt;
 use logs::further_logs;
 use message::{Message, Trust};
 use report::sorted;
-use said::{Unjudged, printed, unjudged};
+use said::told;
+use std::collections::BTreeSet;
 
 /// Judges a text.
 pub fn judge(case: &Case) -> Report {
@@ -107,22 +108,17 @@ pub fn judge(case: &Case) -> Report {
     // show one of them.
     let format =
         |m: &Message| formats::all().recognise(&m.text).map(|k| std::ptr::from_ref(k.format));
-    let shown: Vec<u64> = findings.iter().flat_map(|f| &f.evidence).map(|e| e.line).collect();
+    let shown: BTreeSet<u64> = findings.iter().flat_map(|f| &f.evidence).map(|e| e.line).collect();
     let judged: Vec<_> =
         case.messages.iter().filter(|m| shown.contains(&m.line)).filter_map(format).collect();
     let cited =
         |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
-    let errors: Vec<(&Message, Unjudged)> = case
-        .attempts
-        .iter()
-        .flat_map(|a| case.of(a))
-        .filter_map(|m| Some((m, unjudged(m)?)))
-        .filter(|(m, _)| !cited(m) && !said::is_told(m, &findings))
-        .collect();
+    let (mut errors, printed) = told(case);
+    errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     findings.extend(said::not_judged(&errors));
     sorted(&mut findings);
     Report {
-        printed: printed(case),
+        printed,
         findings,
         unchecked: rules::unchecked(case),
         sleeps,

@@ -76,11 +76,8 @@ impl Message {
     /// before it, and goes on as it likes.
     #[inline]
     pub fn says(&self, word: &str) -> bool {
-        // Android says it twice.
-        let text = self.text.strip_prefix("PM: ").unwrap_or(self.text.as_str());
-        let text = text.strip_prefix("PM: ").unwrap_or(text);
-        let text = text.strip_prefix("hibernation: ").unwrap_or(text);
-        text.starts_with(word)
+        let (text, word) = (self.text.unmarked(), word.as_bytes());
+        text.first() == word.first() && text.starts_with(word) || word.is_empty()
     }
 }
 

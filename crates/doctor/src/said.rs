@@ -4,7 +4,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::formats::{Formats, Meaning, all};
+use crate::formats::{Formats, Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::rules::abort::{owner, returned};
 use dormouse_base::say;
@@ -31,27 +31,18 @@ pub struct Printed {
 
 /// The message as an error that no rule judged, if it is one. What the source calls an error
 /// or worse is one in whatever words; of other messages the words decide.
-pub(crate) fn unjudged(m: &Message) -> Option<Unjudged> {
+fn unjudged(m: &Message, known: Option<&Known<'_>>) -> Option<Unjudged> {
+    let is = match known.map(|k| k.format) {
+        Some(f) if f.meaning == Some(Meaning::Nothing) => false,
+        Some(f) => f.is_error() || complains(&m.text),
+        None => complains(&m.text),
+    };
     // A row of a dump is one of what the dump tells.
-    if m.trust != Trust::Logged || sums_up(&m.text) || is_frame(&m.text) {
-        return None;
-    }
-    let Some(known) = all().recognise(&m.text) else {
-        return complains(&m.text).then(|| Unjudged {
-            line: m.line,
-            subject: "",
-            device: String::new(),
-        });
-    };
-    let is = if known.format.meaning == Some(Meaning::Nothing) {
-        false
-    } else {
-        known.format.is_error() || complains(&m.text)
-    };
+    let is = is && m.trust == Trust::Logged && !sums_up(&m.text) && !is_frame(&m.text);
     is.then(|| Unjudged {
         line: m.line,
-        subject: known.format.subject,
-        device: known.device.map_or(String::new(), |d| d.1.to_string()),
+        subject: known.map_or("", |k| k.format.subject),
+        device: known.and_then(|k| k.device).map_or(String::new(), |d| d.1.to_string()),
     })
 }
 
@@ -117,6 +108,18 @@ fn nameless(m: &Message) -> Option<i32> {
 
 /// Whether a message tells of an error, by its words.
 pub(crate) fn complains(text: &str) -> bool {
+    // Each of the words has one of these pairs of letters, and few other lines have one. All
+    // pairs are looked at, because a processor does many at a time.
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    let any = pairs.fold(false, |any, (a, b)| {
+        let (a, b) = (a | 32, b | 32);
+        let is = |x: u8, y: u8| (a == x) & (b == y);
+        any | is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm')
+    });
+    if !any {
+        return false;
+    }
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
     (says(" error") || says("failed") || says("timed out") || says("timeout"))
@@ -126,29 +129,29 @@ pub(crate) fn complains(text: &str) -> bool {
         && !says("no error")
 }
 
-/// Which kernels print all that is said inside the attempts of a text that names none:
-/// nothing if all do, or none does, because the lines are of several or of another.
-pub(crate) fn printed(case: &Case) -> Option<Printed> {
+/// What is said inside the attempts of a text by formats alone: errors that no rule may have
+/// judged, and which kernels print all of it. Of the latter nothing if the text names its
+/// kernel, if all do, or if none does, because the lines are of several or of another.
+pub(crate) fn told(case: &Case) -> (Vec<(&Message, Unjudged)>, Option<Printed>) {
     // The banner, and the head of every report (kernel/panic.c:print_tainted).
     let names = |m: &Message| {
         m.text.starts_with("Linux version ") || m.has("Not tainted ") || m.has("Tainted: ")
     };
-    if case.messages.iter().any(names) {
-        return None;
-    }
     let formats: &'static Formats = all();
-    let mut kernels = formats.kernels.clone();
-    let mut line = None;
+    let (mut errors, mut kernels, mut line) = (Vec::new(), formats.kernels.clone(), None);
     let said = case.attempts.iter().flat_map(|a| case.of(a));
     for m in said.filter(|m| m.trust.is_of_a_kernel()) {
-        let Some(known) = formats.recognise(&m.text) else { continue };
+        let known = formats.recognise(&m.text);
+        errors.extend(unjudged(m, known.as_ref()).map(|u| (m, u)));
+        let Some(known) = known.filter(|_| !kernels.is_empty()) else { continue };
         let before = kernels.len();
         kernels.retain(|k| known.kernels().any(|x| x == *k));
         if kernels.len() < before {
             line = Some(m.line);
         }
     }
-    Some(Printed { line: line.filter(|_| !kernels.is_empty())?, kernels })
+    let line = line.filter(|_| !kernels.is_empty() && !case.messages.iter().any(names));
+    (errors, line.map(|line| Printed { kernels, line }))
 }
 
 #[cfg(test)]
@@ -171,7 +174,8 @@ mod tests {
 
     #[test]
     fn a_message_of_one_kernel_tells_it() {
-        let told = |texts: &[&str]| printed(&case(texts)).map(|p| (p.kernels.join(" "), p.line));
+        let told =
+            |texts: &[&str]| super::told(&case(texts)).1.map(|p| (p.kernels.join(" "), p.line));
         let entry = "PM: suspend entry (deep)";
         assert_eq!(told(&[entry, "PM: suspend exit"]), None);
         assert_eq!(told(&[entry, "Restarting tasks: Starting"]), Some(("7.3".into(), 2)));
@@ -184,14 +188,24 @@ mod tests {
 
     #[test]
     fn what_the_source_calls_an_error_is_one_in_any_words() {
-        let told = |text: &str| {
-            let case = case(&[text]);
-            unjudged(&case.messages[0]).map(|u| (u.subject, u.device))
+        let error = |text: &str| {
+            told(&case(&[text])).0.into_iter().next().map(|(_, u)| (u.subject, u.device))
         };
         let dead = "xhci_hcd 0000:4c:00.3: HC died; cleaning up";
-        assert_eq!(told(dead), Some(("usb", "0000:4c:00.3".into())));
-        assert_eq!(told("zorble 7-1: the vex failed"), Some(("", String::new())));
-        assert_eq!(told("PM: suspend exit"), None);
-        assert_eq!(told("devtmpfs: error mounting -2"), None);
+        assert_eq!(error(dead), Some(("usb", "0000:4c:00.3".into())));
+        assert_eq!(error("zorble 7-1: the vex failed"), Some(("", String::new())));
+        assert_eq!(error("PM: suspend exit"), None);
+        assert_eq!(error("devtmpfs: error mounting -2"), None);
+    }
+
+    #[test]
+    fn complaints_are_seen_in_any_case_of_letters() {
+        for words in [" error", "failed", "timed out", "timeout"] {
+            for text in [words.to_string(), words.to_uppercase(), words.replace('t', "T")] {
+                assert!(complains(&format!("x: y{text}")), "{text}");
+                assert!(!complains(&text[..text.len() - 1]), "{text}");
+            }
+        }
+        assert!(!complains("x: error 0") && !complains("") && !complains("\u{e4}"));
     }
 }

@@ -88,6 +88,24 @@ const BEGINS: [(&str, Kind); 34] = [
     ("WARNING: ", Kind::Warning),
 ];
 
+/// Each of them has one of these words, and few other lines have.
+const MARKS: [&str; 14] = [
+    "BUG",
+    "LOCKUP",
+    "Unable to",
+    "Unhandled",
+    "Internal error",
+    "general protection",
+    "Oops",
+    "Kernel panic",
+    "Bad mode",
+    "SError",
+    "divide error",
+    "invalid opcode",
+    "WARNING: ",
+    "INFO: ",
+];
+
 /// Words that stand before a stall: `rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:`.
 const STALLS: [&str; 4] = [
     "detected stalls on",
@@ -98,8 +116,10 @@ const STALLS: [&str; 4] = [
 
 /// Where one of the words begins in a line: at its front, or behind what a log puts there.
 fn begins(m: &Message) -> Option<(Kind, &str)> {
+    if !MARKS.iter().any(|w| m.has(w)) {
+        return None;
+    }
     let text = m.text.as_str();
-    // Most lines have none of these letters.
     if let Some(at) = m.text.find("INFO: ")
         && STALLS.iter().any(|w| text[at..].contains(w))
     {
@@ -304,6 +324,19 @@ impl Trouble<'_> {
             (Some(p), Some(b)) if is_of_everybody(p) => Some(b),
             (Some(p), _) => Some(p),
             (None, b) => b.as_ref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_report_begins_without_a_mark() {
+        let marked = |text: &str| MARKS.iter().any(|w| text.contains(w));
+        for (words, _) in BEGINS {
+            assert!(marked(words), "{words}");
         }
     }
 }

@@ -108,6 +108,10 @@ fn stat(text: &str) -> Option<(&str, &str)> {
     (known || counts && number).then_some((name, value))
 }
 
+/// A message of a log shows a value only with one of these: a path, a command, or emphasis
+/// that may hide them.
+const MARKS: [&str; 6] = ["/sys/", "/proc/sys", "kernel.", " grep ", "*", "`"];
+
 /// What `messages` show.
 pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
@@ -119,6 +123,11 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut stats: Vec<Value> = Vec::new();
     let mut quiet = 0;
     for m in messages {
+        let nothing = folder.is_none() && waiting.is_none() && stats.is_empty();
+        if nothing && m.trust == Trust::Logged && !MARKS.iter().any(|w| m.has(w)) {
+            quiet += 1;
+            continue;
+        }
         let text = m.text.trim();
         let marked = plain(text);
         if let Some((name, value)) = stat(&marked).filter(|_| m.trust != Trust::Logged) {
@@ -215,5 +224,22 @@ mod tests {
                 ("grep".to_string(), "pm_wakeup_irq: No data available".to_string()),
             ]
         );
+    }
+
+    #[test]
+    fn values_in_lines_of_a_log_are_seen() {
+        let log = |text: &str| {
+            let text = text.into();
+            let m = Message { line: 1, time: None, second: None, text, trust: Trust::Logged };
+            shown(&[m]).into_iter().map(|v| (v.path, v.value)).next().unwrap_or_default()
+        };
+        let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+        assert_eq!(log("/sys/power/mem_sleep:deep"), pair("/sys/power/mem_sleep", "deep"));
+        assert_eq!(log("/s*ys/power/mem_sleep:deep"), pair("/sys/power/mem_sleep", "deep"));
+        let watchdog = pair("/proc/sys/kernel/dpm_watchdog_timeout_secs", "7");
+        assert_eq!(log("/proc/sys/kernel/dpm_watchdog_timeout_secs:7"), watchdog);
+        assert_eq!(log("kernel.dpm_watchdog_timeout_secs = 7"), watchdog);
+        assert_eq!(log("`kernel`.dpm_watchdog_timeout_secs=7"), watchdog);
+        assert_eq!(log("usb 1-1: reset"), pair("", ""));
     }
 }

@@ -11,6 +11,7 @@ use crate::formats::all;
 use crate::message::{Message, Trust, thousandths};
 use crate::rules::abort::owner;
 use crate::stage::Stages;
+use crate::words::Words;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
@@ -247,7 +248,7 @@ fn ranked(mut pieces: Vec<Piece<'_>>) -> Vec<Wait> {
 }
 
 /// The device that a message is said of: by its format, else `DRIVER DEVICE: …` or `ata3: …`.
-fn speaker(text: &str) -> Option<Device> {
+fn speaker(text: &Words) -> Option<Device> {
     let known = all().recognise(text).and_then(|k| k.device);
     if let Some((driver, name)) = known.filter(|d| !d.1.is_empty()) {
         return Some(base(Device { name: name.into(), driver: driver.into() }));

@@ -9,6 +9,8 @@ pub struct Words {
     text: String,
     /// A bit for each kind of pair.
     pairs: [u64; 4],
+    /// Bytes of the marks of the core at its front.
+    marks: u8,
 }
 
 /// The bit of a pair, of 256.
@@ -22,7 +24,7 @@ impl Words {
     /// Whether the text has `word`.
     #[inline]
     pub fn contains(&self, word: &str) -> bool {
-        self.may_have(word) && self.text.contains(word)
+        self.may_have(word.as_bytes()) && self.text.contains(word)
     }
 
     /// What stands before and behind the first `word`.
@@ -49,9 +51,16 @@ impl Words {
         &self.text
     }
 
+    /// The text behind `PM: ` or `PM: hibernation: `.
     #[inline]
-    fn may_have(&self, word: &str) -> bool {
-        word.as_bytes().windows(2).all(|pair| {
+    pub(crate) fn unmarked(&self) -> &[u8] {
+        &self.text.as_bytes()[usize::from(self.marks)..]
+    }
+
+    /// Whether all pairs of `word` are in the text.
+    #[inline]
+    pub(crate) fn may_have(&self, word: &[u8]) -> bool {
+        word.windows(2).all(|pair| {
             let (place, bit) = bit(pair);
             self.pairs[place] & bit != 0
         })
@@ -65,7 +74,12 @@ impl From<String> for Words {
             let (place, bit) = bit(pair);
             pairs[place] |= bit;
         }
-        Words { text, pairs }
+        // Android says the first one twice.
+        let bare = text.strip_prefix("PM: ").unwrap_or(&text);
+        let bare = bare.strip_prefix("PM: ").unwrap_or(bare);
+        let bare = bare.strip_prefix("hibernation: ").unwrap_or(bare);
+        let marks = (text.len() - bare.len()) as u8;
+        Words { text, pairs, marks }
     }
 }
 

@@ -204,13 +204,9 @@ impl Listener<'_> {
             }
             Item::Boot | Item::LeftOut | Item::Doubled(_) => return,
         };
-        let raw = self.lines.at(at);
-        let trust = if record.fresh { Trust::Logged } else { trust(raw) };
+        let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
         let trust = if fenced { Trust::Shown } else { trust };
-        // Another program's line in the log of the system is no word of a writer.
-        let dated = trust == Trust::Prose && text::has_date(raw);
-        let trust = if dated { Trust::Shown } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
         let text = readable(&text[..text.len().min(LONGEST)]).into_owned().into();
@@ -225,8 +221,8 @@ impl Listener<'_> {
 fn whole_logs(messages: &mut [Message]) {
     let bare = |m: &Message| m.trust == Trust::Prose;
     for run in messages.chunk_by_mut(|a, b| bare(a) && bare(b) && a.line.abs_diff(b.line) == 1) {
-        let said = MARKS.iter().filter(|mark| run.iter().any(|m| m.says(mark))).count();
-        if bare(&run[0]) && said >= 3 {
+        let said = || MARKS.iter().filter(|mark| run.iter().any(|m| m.says(mark))).count();
+        if bare(&run[0]) && said() >= 3 {
             run.iter_mut().for_each(|m| m.trust = Trust::Shown);
         }
     }
@@ -241,7 +237,8 @@ fn trust(raw: &[u8]) -> Trust {
     let set_off = raw.starts_with(b"  ") || raw.starts_with(b"\t");
     match raw.first() {
         Some(b'>') => Trust::Quoted,
-        _ if set_off => Trust::Shown,
+        // Another program's line in the log of the system is no word of a writer.
+        _ if set_off || text::has_date(raw) => Trust::Shown,
         _ => Trust::Prose,
     }
 }

@@ -9,9 +9,11 @@ pub mod draw;
 mod meaning;
 mod pattern;
 
+use crate::words::Words;
 pub use meaning::Meaning;
 use pattern::{Kind, Piece, parameters, pieces};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 const TABLE: &str = include_str!("table.txt");
@@ -130,9 +132,30 @@ pub struct Formats {
     /// In order of the table.
     pub list: Vec<Format>,
     /// Formats by the rarest word that each always has.
-    words: HashMap<Vec<u8>, Vec<usize>>,
+    words: Index,
     /// Those that have none, but enough else.
     wordless: Vec<usize>,
+}
+
+type Index = HashMap<Vec<u8>, Vec<usize>, BuildHasherDefault<Quick>>;
+
+/// A hash of words that nobody outside chooses, eight letters at a time: each word of each
+/// message is looked up.
+#[derive(Debug, Default)]
+struct Quick(u64);
+
+impl Hasher for Quick {
+    fn write(&mut self, word: &[u8]) {
+        for letters in word.chunks(8) {
+            let number = letters.iter().fold(0, |n, b| n << 8 | u64::from(*b));
+            // An odd number near 2^64 over the golden ratio spreads the bits.
+            self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
 }
 
 /// The table.
@@ -179,7 +202,7 @@ impl Formats {
 
     /// The format of a message, if it is known. Of several that fit the one with the most
     /// fixed text is meant.
-    pub fn recognise<'m>(&'static self, message: &'m str) -> Option<Known<'m>> {
+    pub fn recognise<'m>(&'static self, message: &'m Words) -> Option<Known<'m>> {
         let listed = |word| self.words.get(word).into_iter().flatten();
         let mut best = self.best(words(message.as_bytes()).flat_map(listed), message);
         if best.is_none() {
@@ -191,7 +214,7 @@ impl Formats {
     fn best<'m>(
         &'static self,
         places: impl Iterator<Item = &'static usize>,
-        message: &'m str,
+        message: &'m Words,
     ) -> Option<Known<'m>> {
         let mut best: Option<Known<'m>> = None;
         for format in places.map(|&i| &self.list[i]) {
@@ -281,12 +304,12 @@ fn fixed_words(format: &Format) -> Vec<&[u8]> {
 }
 
 /// Formats by that word of each which the fewest have, and those without a word.
-fn by_word(list: &[Format]) -> (HashMap<Vec<u8>, Vec<usize>>, Vec<usize>) {
+fn by_word(list: &[Format]) -> (Index, Vec<usize>) {
     let mut count: HashMap<&[u8], usize> = HashMap::new();
     for word in list.iter().flat_map(fixed_words) {
         *count.entry(word).or_default() += 1;
     }
-    let (mut named, mut wordless) = (HashMap::<Vec<u8>, Vec<usize>>::new(), Vec::new());
+    let (mut named, mut wordless) = (Index::default(), Vec::new());
     for (i, format) in list.iter().enumerate().filter(|(_, f)| f.is_telling()) {
         match fixed_words(format).into_iter().min_by_key(|w| (count[w], *w)) {
             Some(word) => named.entry(word.to_vec()).or_default().push(i),
@@ -297,8 +320,13 @@ fn by_word(list: &[Format]) -> (HashMap<Vec<u8>, Vec<usize>>, Vec<usize>) {
 }
 
 /// `message` as one of `format`, if it is.
-fn known<'m>(format: &'static Format, message: &'m str) -> Option<Known<'m>> {
+fn known<'m>(format: &'static Format, message: &'m Words) -> Option<Known<'m>> {
     let text = message.as_bytes();
+    // Most formats that share a word with a message end otherwise, or have other words too.
+    let ends = format.pieces.last().and_then(literal).is_none_or(|end| text.ends_with(end));
+    if !ends || !format.pieces.iter().filter_map(literal).all(|l| message.may_have(l)) {
+        return None;
+    }
     let put = |found: Vec<(usize, usize)>| {
         found.into_iter().map(|(a, b)| message.get(a..b).unwrap_or("")).collect()
     };
@@ -312,9 +340,10 @@ fn known<'m>(format: &'static Format, message: &'m str) -> Option<Known<'m>> {
             kernels: format.kernels,
         });
     }
-    let head = &message[..message.floor_char_boundary(HEAD)];
-    head.match_indices(": ").find_map(|(colon, mark)| {
-        let begin = colon + mark.len();
+    let head = &text[..message.floor_char_boundary(HEAD)];
+    let mut colons = (1..head.len()).filter(|&at| head[at] == b' ' && head[at - 1] == b':');
+    colons.find_map(|blank| {
+        let (colon, begin) = (blank - 1, blank + 1);
         let begin = begin + text[begin..].iter().take_while(|b| b.is_ascii_whitespace()).count();
         if let Some(Piece::Literal(l)) = format.pieces.first()
             && !text[begin..].starts_with(l)

@@ -176,7 +176,8 @@ fn number(kind: Kind, text: &[u8]) -> Option<(usize, usize)> {
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    text.windows(what.len()).position(|w| w == what)
+    let (first, last) = (*what.first()?, text.len().checked_sub(what.len())?);
+    (0..=last).find(|&at| text[at] == first && text[at..].starts_with(what))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@ use super::*;
 
 #[test]
 fn messages_of_the_core_are_told_with_what_was_put_in() {
-    let known = all().recognise("acme 0000:01:00.7: PM: failed to suspend late: error -16");
-    let known = known.expect("the core's own words");
+    let text = "acme 0000:01:00.7: PM: failed to suspend late: error -16".into();
+    let known = all().recognise(&text).expect("the core's own words");
     assert_eq!(known.format.meaning, Some(Meaning::Failed));
     assert_eq!(known.device, Some(("acme", "0000:01:00.7")));
     assert_eq!(known.parameters, ["suspend late", "-16"]);
@@ -13,7 +13,8 @@ fn messages_of_the_core_are_told_with_what_was_put_in() {
 #[test]
 fn what_only_some_kernels_print_tells_them() {
     let kernels = |text| {
-        let known = all().recognise(text).expect(text);
+        let message = Words::from(text);
+        let known = all().recognise(&message).expect(text);
         known.kernels().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(kernels("PM: suspend entry (deep)"), "6.1 6.12 7.3");
@@ -32,7 +33,8 @@ fn words_of_others_are_not_told() {
         "",
         ": ",
     ] {
-        let known = all().recognise(text);
+        let message = text.into();
+        let known = all().recognise(&message);
         assert!(known.is_none(), "{text}: {:?}", known.map(|k| k.format.text.clone()));
     }
 }

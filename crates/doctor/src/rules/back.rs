@@ -143,13 +143,11 @@ fn kind(text: &str) -> String {
 fn since(case: &Case, out: &mut Vec<Finding>) {
     // A driver says who it is: `usb 1-1: …`, `amdgpu 0000:c4:00.0: …`.
     let of_a_driver = |m: &Message| {
-        let of = owner(&m.text);
         m.trust.is_of_a_kernel()
             && complains(&m.text)
-            && !of.name.is_empty()
-            && !of.driver.is_empty()
             && !m.has("PM: ")
-            && !m.text.contains("]: ")
+            && !m.has("]: ")
+            && Some(owner(&m.text)).is_some_and(|of| !of.name.is_empty() && !of.driver.is_empty())
     };
     let begins = |m: &Message| {
         m.says("suspend entry") || m.says("hibernation entry") || m.says("Freezing user space")

@@ -253,8 +253,10 @@ const CLEAR: &str = "Look at what its driver's callback says just before; unbind
 /// A driver's own words for a failed runtime resume or suspend, with its device and the
 /// error: `ufs_device_wlun 0:0:0:49488: ufshcd_wl_runtime_resume failed: -110`.
 fn said(m: &Message) -> Option<(&str, bool, i32)> {
-    let text = m.text.as_str();
-    let (prefix, what) = text.split_once(": ")?;
+    if !m.has("runtime") {
+        return None;
+    }
+    let (prefix, what) = m.text.split_once(": ")?;
     let device = prefix.rsplit(' ').next()?;
     let words = [
         "runtime_resume",

@@ -127,6 +127,9 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
     let mut before: Vec<Source> = Vec::new();
     let mut head: Option<Vec<&str>> = None;
     for m in &case.messages {
+        if head.is_none() && !m.has("event_count") && !m.has("wake_count") {
+            continue;
+        }
         let words: Vec<&str> = m.text.split_whitespace().collect();
         let counts = words.contains(&"event_count") || words.contains(&"wake_count");
         let is_head = words.first() == Some(&"name") && counts;

@@ -361,8 +361,7 @@ impl Reader<'_> {
         self.count(hole);
         let known = self.log.line(&record, at);
         let has = |word: &[u8]| text::find(record.text, word).is_some();
-        let is_call = || has(b"calling ") || has(b" returned ");
-        if !known && calls::parse(record.text) == Some(calls::Line::Cut) && is_call() {
+        if !known && self.log.cut && (has(b"calling ") || has(b" returned ")) {
             self.cut = Some(at);
         }
     }

@@ -268,6 +268,9 @@ fn month(text: &[u8]) -> Option<i64> {
 /// What `said` of a record means, to tell which of two is the earlier: whether it
 /// names the year, and seconds of months of 31 days.
 pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
+    if said.is_empty() {
+        return None;
+    }
     let field =
         |from: usize, to: usize| said.get(from..to).map(<[u8]>::trim_ascii).and_then(decimal);
     let clock = |at: usize| {

@@ -64,6 +64,8 @@ pub(super) struct Log<'t> {
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
     pub(super) called: u64,
+    /// The last line is a callback that breaks off, or may be one.
+    pub(super) cut: bool,
     /// The kernel reads an image of hibernation (kernel/power/hibernate.c:
     /// software_resume): what it freezes for that belongs to no way down.
     pub reads_image: bool,
@@ -106,6 +108,7 @@ impl<'t> Log<'t> {
             second_log: 0,
             loose: Vec::new(),
             called: 0,
+            cut: false,
             reads_image: false,
             c: PerCycle::default(),
         }
@@ -123,6 +126,7 @@ impl<'t> Log<'t> {
     /// One line; whether it meant anything.
     pub(super) fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
         if let Some(known) = self.restoring(r) {
+            self.cut = calls::parse(r.text) == Some(Line::Cut);
             return known;
         }
         self.timed = r.time.is_some();
@@ -237,7 +241,9 @@ impl<'t> Log<'t> {
                 Some(line),
             );
         }
-        match calls::parse(r.text) {
+        let call = calls::parse(r.text);
+        self.cut = call == Some(Line::Cut);
+        match call {
             Some(Line::Call { driver, device, parent, function, pid }) => {
                 self.count_untimed(at);
                 let driver_known = !function.is_empty();

@@ -195,13 +195,13 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
     // The kernel says so of every resource that two devices share, at boot too. One that is
     // still on when all of a sleep's devices are down is another matter.
     let stays = |(at, m): &(usize, &Message)| {
+        if !(m.has("Power resource") && m.has("still in use")) {
+            return false;
+        }
         let sleep = case.attempts.iter().find(|a| (a.first..a.end).contains(at));
         let end = sleep.map_or(case.messages.len(), |a| a.end);
         let off = |o: &Message| o.has("turned off") && name(o) == name(m);
-        m.has("Power resource")
-            && m.has("still in use")
-            && (sleep.is_some() || falls(*at))
-            && !case.messages[at + 1..end].iter().any(off)
+        (sleep.is_some() || falls(*at)) && !case.messages[at + 1..end].iter().any(off)
     };
     let Some((at, first)) = case.messages.iter().enumerate().find(stays) else { return };
     let (name, down) = (name(first), down(at));
