@@ -1,5 +1,6 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
+use super::host::NEAR;
 use super::{host, unit};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
@@ -509,9 +510,6 @@ fn at_port(mut f: Finding, m: &Message, port: &str) -> Finding {
         .look(format!("Unplug what is at port {port} (lsusb -t, /sys/bus/usb/devices/{port}/product), or switch its power/wakeup off, and try again."))
         .shown_by(lines([m]))
 }
-
-/// So many messages before a failure a hub may have told of a device below it.
-pub(super) const NEAR: usize = 20;
 
 /// `usb 4-1-port2: device 4-1.2 not suspended yet`: a hub went down above a
 /// device that had not (drivers/usb/core/hub.c:hub_suspend).

@@ -1,8 +1,10 @@
 //! Host controllers that die in a sleep.
 
-use super::abort::NEAR;
 use crate::case::Case;
 use crate::message::Message;
+
+/// So many messages before a failure a hub may have told of a device below it.
+pub(super) const NEAR: usize = 20;
 
 /// One that died just before a USB device below it did not come back
 /// (drivers/usb/host/xhci-ring.c:xhci_hc_died, 6.12).

@@ -12,6 +12,7 @@ mod freeze;
 mod grain;
 mod held;
 mod journal;
+mod number;
 mod order;
 mod per_cycle;
 mod phase;

@@ -6,8 +6,8 @@
 //! what lies before it is the way down, what follows is the way up.
 
 use super::held::Refusal;
+use super::number::number;
 use super::state::Log;
-use super::steps::number;
 use crate::event::Stamp;
 use crate::text;
 use dormouse_base::cycle::PhaseSpan;
@@ -15,6 +15,24 @@ use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 
 impl Log<'_> {
+    /// The step of freezing that lasts.
+    pub(super) fn freezing(&self) -> Option<Phase> {
+        self.c.lasting.filter(|p| matches!(p, Phase::FreezeUser | Phase::FreezeKernel))
+    }
+
+    /// The log ends with a line that says how long the freezing took.
+    pub(super) fn end_freezing(&mut self) {
+        let Some(phase) = self.freezing().filter(|_| self.c.at_most < Ns::MAX) else { return };
+        let time = self.now.max(self.c.at_most - super::steps::CUT_OFF);
+        let stamp = Stamp { time, pid: 0, comm: b"", cpu: u32::MAX, at: 0 };
+        super::steps::end_lasting(self, phase, &stamp);
+    }
+
+    /// A line may tell that a callback returned an error, and of whom.
+    pub(super) fn returns(&mut self, text: &[u8]) {
+        self.c.returned = returned(text).or(self.c.returned.take());
+    }
+
     /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.
     pub(super) fn interrupt(&mut self) {
         let step = self.c.lasting.is_some_and(|l| l != Phase::Sync) && self.c.at_most == Ns::MAX;
@@ -132,7 +150,7 @@ impl Log<'_> {
 
 /// Who stands before `…: PM: f(): g returns -16` (drivers/base/power/main.c:
 /// __suspend_report_result), and the error.
-pub(super) fn returned(text: &[u8]) -> Option<(Box<[u8]>, i32)> {
+fn returned(text: &[u8]) -> Option<(Box<[u8]>, i32)> {
     let (owner, rest) = text.split_at(text::find(text, b": PM: ")?);
     let errno = &rest[text::find(rest, b" returns -")? + b" returns ".len()..];
     Some((owner.into(), i32::try_from(number(errno)?).ok()?))
