@@ -144,7 +144,7 @@ pub fn plan(
     let whole = plan.before.counted(&goal);
     let kept = |d: DeviceId| stay[d.index()] == Some(Stays::Kept);
     let asked = |d, why| kept(d) || matches!(why, Stays::NeededBy(by) if kept(by));
-    left_out.retain(|&(d, why, t)| !asked(d, why) && !changed(d) && t.0 * 100 >= whole.0);
+    left_out.retain(|&(d, why, t)| !asked(d, why) && !changed(d) && t.is_share_of(1, whole));
     let every_kind = Kind::of(board).all(|k| ask.kinds.contains(&k));
     let help = if plan.met {
         None

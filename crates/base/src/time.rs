@@ -26,6 +26,11 @@ impl Ns {
         Ns(us.saturating_mul(1_000))
     }
 
+    /// Whether it is at least so many percent of `whole`.
+    pub fn is_share_of(self, percent: i64, whole: Ns) -> bool {
+        i128::from(self.0) * 100 >= i128::from(whole.0) * i128::from(percent)
+    }
+
     /// A duration given in milliseconds; saturates.
     pub const fn from_ms(ms: i64) -> Ns {
         Ns(ms.saturating_mul(1_000_000))

@@ -111,6 +111,21 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
+/// A command that is still at one text after this does not come back, and the run ends.
+const FOREVER: Duration = Duration::from_secs(120);
+
+/// Ends the run where a seed is not done within [`FOREVER`].
+fn watch() {
+    loop {
+        let seed = SEED.load(Relaxed);
+        std::thread::sleep(FOREVER);
+        if seed == SEED.load(Relaxed) {
+            println!("seed {seed}: does not come back");
+            std::process::exit(1);
+        }
+    }
+}
+
 /// Where the last panic was.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
@@ -287,6 +302,7 @@ fn main() {
         "# Damaged texts\n\n{} files, and logs that are made up; seeds from {seed}",
         tries.texts.len()
     );
+    std::thread::spawn(watch);
     let begun = Instant::now();
     let mut table: BTreeMap<String, Row> = BTreeMap::new();
     let mut codes = [0u64; 7];

@@ -48,6 +48,12 @@ fn a_list_goes_on_behind_what_interrupts_it() {
     );
     assert_eq!(waiting(&other)[..1], devices[..1]);
     assert!(!waiting(&other).iter().any(|d| d == "imx" || d == "The"), "{:?}", waiting(&other));
+    // A row whose blanks are not those of the list ends it.
+    let odd = format!(
+        "# cat /sys/kernel/debug/devices_deferred\n{}\nlamp foo: supplier x not ready\n{}\n",
+        rows[0], rows[1]
+    );
+    assert_eq!(waiting(&odd)[..1], devices[..1]);
     let captioned = format!("Devices still deferred:\n{}\n{}\n", rows[0], rows[2]);
     assert_eq!(waiting(&captioned), ["7000.dsi", "leds"]);
 }

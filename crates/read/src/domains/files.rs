@@ -158,8 +158,9 @@ pub(super) fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> u
                 at += taken;
             }
             None => match lines.resumes(at, quotes, is_row, |_| false) {
-                Some(next) => at = next,
-                None => return at,
+                // A row that does not fit this list ends it.
+                Some(next) if next > at => at = next,
+                _ => return at,
             },
         }
     }

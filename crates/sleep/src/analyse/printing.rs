@@ -38,8 +38,8 @@ pub fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
     let middle = *waits.get(waits.len() / 2)?;
     // A log that begins there has one line before the first callback.
     let near = |w: Ns| (w - middle).0.abs() * APART <= middle.0;
-    let alike = waits.iter().all(|w| near(*w) || near(Ns(w.0 * 2)));
-    if sum.0 * 2 < span.duration().0 || waits.len() < if alike { 2 } else { 4 } {
+    let alike = waits.iter().all(|w| near(*w) || near(Ns(w.0.saturating_mul(2))));
+    if !sum.is_share_of(50, span.duration()) || waits.len() < if alike { 2 } else { 4 } {
         return None;
     }
     // Two lines lie between two callbacks: the end of one, the start of the next.

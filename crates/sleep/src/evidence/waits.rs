@@ -201,7 +201,7 @@ fn awaited(
             continue;
         }
         // It only shares the cause, whatever that is.
-        if late.get(&(s.cycle, s.phase, y)).is_some_and(|l| l.0 * 2 >= s.late.0) {
+        if late.get(&(s.cycle, s.phase, y)).is_some_and(|l| l.is_share_of(50, s.late)) {
             continue;
         }
         let (supplier, consumer) = ends(s.phase, s.waiter, y);

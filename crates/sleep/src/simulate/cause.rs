@@ -79,7 +79,7 @@ fn wait(
 ) -> Option<Note> {
     let mut best: Option<(Ns, Note)> = None;
     let whole: Ns = is.iter().map(|p| p.time).sum();
-    for new in is.iter().filter(|p| p.device.is_some() && p.time.0 * 100 >= whole.0) {
+    for new in is.iter().filter(|p| p.device.is_some() && p.time.is_share_of(1, whole)) {
         let same = |p: &&Piece| p.device == new.device && p.phase == new.phase;
         let Some(old) = was.iter().find(same) else { continue };
         let by = new.start - old.start;

@@ -135,7 +135,7 @@ impl Prediction {
             let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
             let missed = self.fidelity.misses(*p);
             let unknown = !self.doubt.agrees(*p) || missed || was != is && guess;
-            unknown && was.max(is).max(recorded(*p)).0 * 100 > whole.0
+            unknown && was.max(is).max(recorded(*p)).is_share_of(1, whole)
         };
         half.filter(open).collect()
     }
@@ -335,9 +335,9 @@ fn notes(
 /// Why a half changes by less than 1 %.
 fn why_not(half: Direction, after: &Outlook, floor: Ns, order: Ns) -> Note {
     let is = after.half(half);
-    let why = if floor.0 * 100 >= is.0 * 97 {
+    let why = if floor.is_share_of(97, is) {
         Limit::Chain(floor)
-    } else if order.0 * 100 >= is.0 * 97 {
+    } else if order.is_share_of(97, is) {
         Limit::Synchronous(order)
     } else {
         Limit::OffPath

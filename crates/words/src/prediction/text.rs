@@ -177,7 +177,7 @@ fn of_all(p: &Prediction, whole: [(Ns, bool); 2]) -> String {
 fn spread(p: &Prediction, direction: Direction) -> Option<String> {
     let range = |o: &Outlook| o.range.map(|r| r[usize::from(direction == Direction::Resume)]);
     // Less than one hundredth is no news.
-    let same = |(low, high): (Ns, Ns)| (high - low).0 * 100 < high.0;
+    let same = |(low, high): (Ns, Ns)| !(high - low).is_share_of(1, high);
     let words = |(low, high): (Ns, Ns)| format!("{} to {}", ms(low), ms(high));
     let (was, is) = (range(&p.before)?, range(&p.after)?);
     if same(was) && same(is) {
@@ -474,7 +474,7 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
     // The smallest set of changes that gets there as well.
     let (was, is) = (p.before.half(Direction::Resume), p.claimed(Direction::Resume));
     let is = is.unwrap_or(was);
-    if (was - is).0 * 100 >= was.0 && was > is {
+    if (was - is).is_share_of(1, was) && was > is {
         // What the recording has beside its device phases stays.
         let beside = (q.whole[1].0 - was).max(Ns::ZERO);
         let budget = ((is + beside).0 + 999_999) / 1_000_000;
@@ -515,7 +515,7 @@ fn path(out: &mut String, p: &Prediction, after: &str) {
                 }
                 continue;
             }
-            let Some(device) = piece.device.filter(|_| piece.time.0 * 100 >= half.0) else {
+            let Some(device) = piece.device.filter(|_| piece.time.is_share_of(1, half)) else {
                 small += piece.time;
                 continue;
             };

@@ -587,7 +587,7 @@ fn hidden(
     d: &dormouse_sleep::analyse::rank::DeviceTime,
 ) -> Option<String> {
     let off = d.total_busy().since(d.total_on_path());
-    if off.0 * 10 < d.total_busy().0 || off < Ns::from_us(100) {
+    if !off.is_share_of(10, d.total_busy()) || off < Ns::from_us(100) {
         return None;
     }
     let h = d.hidden?;
