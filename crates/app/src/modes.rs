@@ -6,7 +6,7 @@ use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Mode;
 use dormouse_base::time::Ns;
-use dormouse_doctor::Case;
+use dormouse_doctor::JudgedCase;
 use dormouse_doctor::depth::{self, Depth, Measured};
 use dormouse_doctor::message::Message;
 use dormouse_doctor::offered::{needs, offered};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// The modes of the machine below `root`. Its cycles are those that its log still has.
 pub fn live(root: &Root, powers: Powers) -> Modes {
     let Looked { text, log, .. } = looked(root);
-    let case = text.case;
+    let case = JudgedCase::new(text.case);
     let captures = log.map_or_else(Vec::new, |log| {
         let reading = read_bytes("this machine", &log, &Options::default());
         reading.map_or_else(|_| Vec::new(), |r| r.captures.into_iter().map(Arc::new).collect())
@@ -42,14 +42,14 @@ pub fn of_inputs(given: &Given, powers: Powers) -> Result<Modes> {
         return Err(nothing_in(given, captures.iter().map(|c| &**c)));
     }
     let measured = captures.iter().flat_map(|c| measured_of(c, told)).collect();
-    let cases: Vec<&Case> = told.iter().map(|h| &*h.case).collect();
+    let cases: Vec<&JudgedCase> = told.iter().map(|h| &*h.case).collect();
     Ok(of(false, captures, &cases, &values, measured, powers))
 }
 
 fn of(
     live: bool,
     captures: &[Arc<Capture>],
-    cases: &[&Case],
+    cases: &[&JudgedCase],
     values: &[Value],
     measured: Vec<Measured>,
     mut powers: Powers,

@@ -156,9 +156,25 @@ pub fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.saturating_add(500_000) / 1_000_000)
 }
 
+/// With a large letter at its begin.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>()) + chars.as_str()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_large_letter_whatever_its_length() {
+        assert_eq!(capital("kernel 6.1"), "Kernel 6.1");
+        assert_eq!(capital("\u{fffd}x \u{e9}"), "\u{fffd}x \u{e9}");
+        assert_eq!(
+            (capital("\u{e9}t\u{e9}"), capital("")),
+            ("\u{c9}t\u{e9}".into(), String::new())
+        );
+    }
 
     #[test]
     fn halves_are_rounded_up() {

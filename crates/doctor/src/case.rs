@@ -4,10 +4,8 @@ use crate::attempt::{self, Attempt, Place};
 use crate::message::Message;
 use crate::night::Night;
 use crate::now::{Waiting, Writer};
-use crate::report::Report;
 use crate::timer::Timer;
 use crate::value::{self, Value};
-use std::sync::OnceLock;
 
 /// One text, taken apart.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +29,6 @@ pub struct Case {
     pub disks: Vec<Writer>,
     /// What the text shows of nights besides messages.
     pub night: Night,
-    /// What [`Case::report`] found.
-    pub(crate) report: OnceLock<Report>,
 }
 
 impl Case {
@@ -41,12 +37,6 @@ impl Case {
         let values = value::shown(&messages);
         let (attempts, parts) = attempt::attempts(&messages, places);
         Case { messages, values, attempts, parts, ..Case::default() }
-    }
-
-    /// What is wrong. It is judged once, however many ask: from then on nothing of the case may
-    /// change.
-    pub fn report(&self) -> &Report {
-        self.report.get_or_init(|| crate::judge(self))
     }
 
     /// The messages of an attempt.

@@ -2,7 +2,7 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | what rules read, and what is said of it | `case`, `report` |
+//! | what rules read, and what is said of it | `case`, `judged`, `report` |
 //! | what a kernel log says, message by message | `message` |
 //! | its text, searched for many words | `words` |
 //! | each message that kernels print around sleep, by its format | `formats` |
@@ -40,6 +40,7 @@ mod evidence;
 pub mod finding;
 pub mod formats;
 pub mod freezing;
+mod judged;
 mod link;
 mod logs;
 pub mod message;
@@ -65,6 +66,7 @@ mod words;
 pub use rules::ready::NO_STATE;
 
 pub use case::Case;
+pub use judged::JudgedCase;
 pub use report::{Report, Sleep};
 pub use words::Words;
 

@@ -11,11 +11,11 @@ use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
-use dormouse_doctor::Case;
 use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
+use dormouse_doctor::{Case, JudgedCase};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Heard {
     /// As the user named it.
     pub name: String,
     /// The kernel's messages, and settings that the recorder found.
-    pub case: Arc<Case>,
+    pub case: Arc<JudgedCase>,
     /// All settings that the recorder found; those that judge a cycle are in `case` too.
     pub knobs: Vec<Value>,
     /// It is of a log, and of no capture file.
@@ -40,12 +40,12 @@ pub struct Heard {
 impl Heard {
     /// Of a log.
     pub(crate) fn of_log(text: Text<Case>) -> Heard {
-        let (name, case, losses) = (text.name, Arc::new(text.case), text.losses);
+        let (name, case, losses) = (text.name, Arc::new(JudgedCase::new(text.case)), text.losses);
         Heard { name, case, losses, is_log: true, ..Heard::default() }
     }
 
     /// What the log says by itself.
-    pub(crate) fn text(&self) -> Text<Arc<Case>> {
+    pub(crate) fn text(&self) -> Text<Arc<JudgedCase>> {
         Text { name: self.name.clone(), case: Arc::clone(&self.case), losses: self.losses.clone() }
     }
 }
@@ -68,7 +68,7 @@ pub fn heard(name: &str, file: &CaptureFile) -> Heard {
     let lines = file.cycles.iter().map(|c| &c.stats.wake_line);
     let last = lines.rev().find(|l| !l.is_empty());
     case.values.extend(last.into_iter().flatten().map(knob));
-    let (name, case) = (name.to_string(), Arc::new(case));
+    let (name, case) = (name.to_string(), Arc::new(JudgedCase::new(case)));
     Heard { name, case, knobs, measured: measured(file), ..Heard::default() }
 }
 
@@ -108,7 +108,7 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
 }
 
 /// Reads an input by itself: its `text`, or what stands in it beside the events of a trace.
-pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<Case>> {
+pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<JudgedCase>> {
     let source = &part.source;
     let none = text::none(source.name, source.bytes);
     let text = none.unwrap_or_else(|| read_bytes(source.name, text));

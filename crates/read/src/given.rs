@@ -48,7 +48,7 @@ pub struct Given {
     door: Rc<Door>,
     sleep: Read<Sleep>,
     heard: Read<Sleep>,
-    said: Read<Vec<Text<Arc<dormouse_doctor::Case>>>>,
+    said: Read<Vec<Text<Arc<dormouse_doctor::JudgedCase>>>>,
     alone: Read<Recordings>,
     idle: Read<IdleReading>,
     sleeps: Read<IdleReading>,
@@ -130,7 +130,7 @@ impl Given {
     ///
     /// # Errors
     /// As [`Given::sleep`].
-    pub fn said(&self) -> Result<Rc<Vec<Text<Arc<dormouse_doctor::Case>>>>, ReadError> {
+    pub fn said(&self) -> Result<Rc<Vec<Text<Arc<dormouse_doctor::JudgedCase>>>>, ReadError> {
         let wanted = Wanted { said: true, ..Wanted::default() };
         read(&self.said, || self.read(wanted).map(|r| r.said))
     }

@@ -44,7 +44,7 @@ pub(crate) fn english(line: &[u8]) -> Option<Vec<u8>> {
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let clock = rest.get(digits..)?;
     let clock = clock.strip_prefix(b".").unwrap_or(clock).strip_prefix(b" ")?;
-    if !crate::text::is_clock(clock) {
+    if !is_clock(clock) {
         return None;
     }
     let plain = blank == 3 && line.len() - rest.len() + digits == 6;
@@ -65,6 +65,12 @@ fn number(word: &str) -> Option<usize> {
     }
     let word = word.strip_suffix('.').unwrap_or(word).to_lowercase();
     NAMES.iter().position(|names| names.contains(&&*word))
+}
+
+/// `14:21:35`, and then anything.
+pub(crate) fn is_clock(text: &[u8]) -> bool {
+    let pair = |at: usize| text.get(at..at + 2).is_some_and(|d| d.iter().all(u8::is_ascii_digit));
+    pair(0) && pair(3) && pair(6) && text.get(2) == Some(&b':') && text.get(5) == Some(&b':')
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub struct Reading {
     /// What logs and capture files say besides times.
     pub heard: Vec<Heard>,
     /// What each text says by itself.
-    pub said: Vec<Text<Arc<dormouse_doctor::Case>>>,
+    pub said: Vec<Text<Arc<dormouse_doctor::JudgedCase>>>,
     /// CPU idle states.
     pub idle: IdleReading,
     /// Storage and runtime power management.

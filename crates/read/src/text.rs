@@ -2,6 +2,7 @@
 //! each: what the readers of [`crate::doctor`] and [`crate::domains`] share.
 
 use crate::container::Source;
+use crate::months;
 use dormouse_base::loss::{Losses, Severity};
 
 /// One text.
@@ -75,7 +76,7 @@ pub(crate) fn rfind(line: &[u8], word: &[u8]) -> Option<usize> {
 /// Whether a line begins with the date of a log of the system: `Apr 28 14:21:35`,
 /// `2021-04-28T14:21:35`. It is no rest of the line before it.
 pub(crate) fn has_date(line: &[u8]) -> bool {
-    let english = crate::months::english(line);
+    let english = months::english(line);
     let line = english.as_deref().unwrap_or(line);
     let digits = |at: std::ops::Range<usize>| {
         line.get(at).is_some_and(|d| d.iter().all(|b| b.is_ascii_digit() || *b == b' '))
@@ -85,23 +86,17 @@ pub(crate) fn has_date(line: &[u8]) -> bool {
         && line.get(3) == Some(&b' ')
         && digits(4..6)
         && line.get(6) == Some(&b' ')
-        && is_clock(line.get(7..).unwrap_or_default());
+        && months::is_clock(line.get(7..).unwrap_or_default());
     let iso = digits(0..4) && line.get(4) == Some(&b'-') && line.get(7) == Some(&b'-');
     // Android leaves the year out.
     let short = digits(0..2) && line.get(2) == Some(&b'-') && digits(3..5);
-    let clock = |at: usize| is_clock(line.get(at..).unwrap_or_default());
+    let clock = |at: usize| months::is_clock(line.get(at..).unwrap_or_default());
     syslog || iso && clock(11) || short && clock(6)
-}
-
-/// `14:21:35`, and then anything.
-pub(crate) fn is_clock(text: &[u8]) -> bool {
-    let pair = |at: usize| text.get(at..at + 2).is_some_and(|d| d.iter().all(u8::is_ascii_digit));
-    pair(0) && pair(3) && pair(6) && text.get(2) == Some(&b':') && text.get(5) == Some(&b':')
 }
 
 /// A message without the time of day that a person left of its prefix.
 pub(crate) fn without_clock(text: &[u8]) -> &[u8] {
-    if !is_clock(text) {
+    if !months::is_clock(text) {
         return text;
     }
     let rest = &text[8..];

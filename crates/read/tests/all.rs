@@ -12,6 +12,7 @@ mod doctor;
 mod domains;
 mod dresses;
 mod dtb;
+mod firmware;
 mod formats;
 mod ftrace_text;
 mod idle;

@@ -6,7 +6,7 @@ use crate::wording::modes::{need, trap};
 use crate::wording::next;
 use crate::wording::number::{grouped, ms, names, plural};
 use dormouse_base::image::ImageWork;
-use dormouse_base::say::span;
+use dormouse_base::say::{capital, span};
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::finding::Finding;
@@ -108,7 +108,7 @@ fn answer(m: &Modes) -> String {
     };
     match offers {
         Some(text) => format!("{text}; {seen}."),
-        None => format!("{}{}.", seen[..1].to_uppercase(), &seen[1..]),
+        None => format!("{}.", capital(&seen)),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::next::{next, word};
 use crate::wording::number::{grouped, plural};
+use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
 
 /// A cycle that did not sleep.
@@ -135,11 +136,6 @@ pub fn watched(w: &Watched<'_>) -> String {
     losses(&mut page, w.losses);
     let verb = if w.idle { "show --only idle" } else { "show" };
     page.finish() + "\n" + &next(&format!("{verb} {}", word(w.path)))
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>()) + chars.as_str()
 }
 
 fn lost_events(n: u64) -> String {

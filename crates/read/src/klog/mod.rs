@@ -8,6 +8,7 @@ mod calls;
 mod clock;
 mod doubled;
 mod dress;
+mod firmware;
 mod freeze;
 mod grain;
 mod held;

@@ -12,6 +12,7 @@ use crate::wording::phase::kernel;
 use crate::wording::reason::alone;
 use crate::wording::{assumed, note};
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
@@ -54,8 +55,7 @@ pub fn half(p: &Prediction, d: Direction) -> String {
 
 /// `text` with a large letter at its begin and a full stop.
 fn sentence(text: &str) -> String {
-    let Some(first) = text.get(..1) else { return String::new() };
-    first.to_uppercase() + &text[1..] + "."
+    if text.is_empty() { String::new() } else { capital(text) + "." }
 }
 
 /// What is claimed of one half, or why nothing is.

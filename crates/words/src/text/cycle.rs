@@ -13,6 +13,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::complete::{Edge, Lost, LostKind};
 use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::Known;
@@ -54,8 +55,7 @@ pub(super) fn show(
     let list = sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
     let warnings = trust::count_of_warnings(list.len(), failed.is_some());
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
-    let first = facts[..1].to_uppercase();
-    page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
+    page.wrapped(Ink::Plain, 0, 0, &capital(&facts));
     if let Some(text) = trust::unit_of_log(&[capture]) {
         page.wrapped(Ink::Plain, 0, 2, &text);
     }

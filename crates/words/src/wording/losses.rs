@@ -5,6 +5,7 @@ use super::number::{grouped, have, plural};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Began, Cycle};
 use dormouse_base::loss::{Loss, Losses, Severity};
+use dormouse_base::say::capital;
 
 /// Whether the figures of the first lines rest on what was lost.
 pub(crate) fn touches_the_answer(l: &Loss) -> bool {
@@ -142,10 +143,7 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             "{} aborted, but no callback failed: probably a wakeup event; the kernel log tells.",
             cycles_were(n)
         ),
-        "attempt_in_part" => {
-            let (first, rest) = l.advice.split_at(1);
-            format!("{}{rest}.", first.to_uppercase())
-        }
+        "attempt_in_part" => capital(&l.advice) + ".",
         "sleep_inferred" => {
             "When sleep began and ended is guessed. Run: echo 1 > /sys/power/pm_debug_messages"
                 .into()

@@ -2,6 +2,7 @@
 
 use super::device::name;
 use dormouse_base::capture::Capture;
+use dormouse_base::say::capital;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 
 /// Followed by a device where one is known.
@@ -104,7 +105,7 @@ pub(crate) fn late_start(
         }
         (r, Some(behind)) if is_dependency(r) && s.through_silent => {
             let kin = stem(r).trim_start_matches("waited for ");
-            let kin = kin[..1].to_uppercase() + &kin[1..];
+            let kin = capital(kin);
             format!(
                 "It started {at}. {kin} {who} (no callback) had to wait its turn, behind \
                  {behind}."
