@@ -6,6 +6,7 @@ use crate::night::Night;
 use crate::now::{Waiting, Writer};
 use crate::timer::Timer;
 use crate::value::{self, Value};
+use crate::way::Way;
 
 /// One text, taken apart.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,8 @@ pub struct Case {
     pub disks: Vec<Writer>,
     /// What the text shows of nights besides messages.
     pub night: Night,
+    /// What the text shows of the way from the request to a machine that can be used.
+    pub way: Way,
 }
 
 impl Case {

@@ -13,6 +13,7 @@
 //! | devices that a log without callbacks says were waited for | `waits` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what a text shows of nights besides messages: counters, tables, batteries, rounds | `night` |
+//! | lines of services, measured times and marks of a firmware around a sleep | `way` |
 //! | what the files of a running machine say | `now` |
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
@@ -61,6 +62,7 @@ pub mod timer;
 pub mod trouble;
 pub mod value;
 pub mod waits;
+pub mod way;
 mod words;
 
 pub use rules::ready::NO_STATE;

@@ -7,6 +7,7 @@ use crate::night;
 use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
 use crate::track::Tracker;
+use crate::way;
 use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
@@ -158,6 +159,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     case.night = night::read(bytes);
+    case.way = way::read(bytes);
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);
     }

@@ -46,6 +46,7 @@ mod night;
 mod part;
 mod pass;
 mod read;
+mod way;
 
 pub use error::ReadError;
 pub use events::events;

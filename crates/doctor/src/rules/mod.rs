@@ -8,10 +8,12 @@ mod disk;
 pub(crate) mod freezer;
 mod hibernation;
 mod host;
+mod image;
 pub(crate) mod knob;
 mod line;
 pub(crate) mod mode;
 mod night;
+mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
 pub(crate) mod ready;
@@ -20,6 +22,7 @@ mod source;
 pub(crate) mod sync;
 mod unit;
 mod wake;
+mod way;
 
 use crate::case::Case;
 use crate::finding::{Finding, Unchecked};
@@ -28,7 +31,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 18] = [
+pub(crate) const ALL: [Rule; 21] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -46,6 +49,9 @@ pub(crate) const ALL: [Rule; 18] = [
     ready::judge,
     source::judge,
     night::judge,
+    image::judge,
+    pause::judge,
+    way::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];

@@ -28,6 +28,7 @@ use dormouse_doctor::night::report::Report;
 use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
+pub(crate) use line::is_of_sleep;
 use line::{Rest, plain};
 use table::{Tables, Turbo};
 

@@ -1,0 +1,249 @@
+//! What writing and reading the image of a hibernation takes (kernel/power/swap.c,
+//! hibernate.c, 2.6 to 7.3).
+
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::message::{Message, thousandths};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A first tenth that takes so many times what later ones do stands out, from a second on.
+const TIMES: i64 = 3;
+const STANDS_OUT: i64 = 1_000_000_000;
+/// Devices that take this long to quiesce are slow.
+const QUIESCE: Ns = Ns(500_000_000);
+/// A clock that goes on by more between two lines after the image was read is another kernel's.
+const JUMP: i64 = 3_000_000_000;
+/// So many messages around the rate tell whether anything was read.
+const AROUND: usize = 6;
+
+/// One run of writing or reading.
+struct Run<'a> {
+    reads: bool,
+    threads: Option<&'a str>,
+    percent: Vec<(i64, &'a Message)>,
+    rate: Option<(usize, &'a Message)>,
+    refused: bool,
+    starts: Option<Ns>,
+}
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    for run in runs(case) {
+        tell(case, &run, out);
+    }
+    quiesce(case, out);
+}
+
+/// `462616 kbytes in 14.01 seconds (33.02 MB/s)`.
+fn rate<'a>(m: &'a Message, word: &str) -> Option<&'a str> {
+    let rest = m.text.split_once(word)?.1;
+    let known = m.says(word) && rest.contains(" kbytes in ") && rest.contains(" seconds");
+    known.then_some(rest)
+}
+
+fn runs(case: &Case) -> Vec<Run<'_>> {
+    let mut out: Vec<Run<'_>> = Vec::new();
+    let mut threads = None;
+    let mut open = false;
+    for (i, m) in case.messages.iter().enumerate() {
+        if let Some(rest) = m.after("Using ").filter(|r| r.contains("thread(s) for")) {
+            (threads, open) = (Some(rest), false);
+        }
+        let words = [("Image saving progress:", false), ("Image loading progress:", true)];
+        let progress = words.iter().find_map(|w| Some((m.after(w.0)?, w.1)));
+        let began =
+            m.has("Loading and decompressing image data") || m.has("Loading image data pages");
+        let done = rate(m, "Wrote ").map(|_| false).or_else(|| rate(m, "Read ").map(|_| true));
+        let Some(reads) = progress.map(|p| p.1).or(done).or(began.then_some(true)) else {
+            continue;
+        };
+        if !open || out.last().is_none_or(|r| r.reads != reads || r.rate.is_some()) {
+            let starts = m.time.filter(|_| reads);
+            out.push(Run {
+                reads,
+                threads: threads.take(),
+                percent: Vec::new(),
+                rate: None,
+                refused: false,
+                starts,
+            });
+            open = true;
+        }
+        let Some(run) = out.last_mut() else { continue };
+        if let Some((rest, _)) = progress {
+            let n = rest.trim().trim_end_matches('.').trim_end_matches('%').parse();
+            run.percent.extend(n.ok().map(|n: i64| (n, m)));
+        }
+        if done.is_some() {
+            run.rate = Some((i, m));
+            let around =
+                &case.messages[i.saturating_sub(AROUND)..(i + AROUND).min(case.messages.len())];
+            run.refused = reads && around.iter().any(|m| m.has("Image mismatch"));
+        }
+    }
+    out
+}
+
+/// How long tenths took: the first, and the median of the others.
+fn tenths(run: &Run<'_>) -> Option<(i64, i64)> {
+    let at: Vec<i64> = run.percent.iter().filter_map(|p| p.1.time).map(|t| t.0).collect();
+    if at.len() < 4 || at.len() != run.percent.len() || run.percent[0].0 != 0 {
+        return None;
+    }
+    let mut all: Vec<i64> = at.windows(2).map(|w| w[1] - w[0]).collect();
+    let first = all.remove(0);
+    all.sort_unstable();
+    (all[0] >= 0).then(|| (first, all[all.len() / 2]))
+}
+
+fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
+    let who =
+        if run.reads { "The boot kernel read the image" } else { "The kernel wrote the image" };
+    let mut level = Level::Note;
+    let mut shown: Vec<&Message> = Vec::new();
+    let mut words = String::new();
+    if let Some((_, m)) = run.rate {
+        shown.push(m);
+        let told = rate(m, "Wrote ").or_else(|| rate(m, "Read ")).unwrap_or_default();
+        if run.refused {
+            out.push(
+                Finding::new(("hib-rate-of-nothing", Area::Hibernation, Level::Note), Confidence::Certain)
+                    .says(format!("\"{}\" is no time of a load: the image was refused by its header, so nothing of it was read.", m.text.trim()))
+                    .shown_by(lines([m])),
+            );
+            return;
+        }
+        words = format!("{who}: {}.", told.trim());
+    } else if let (Some(first), Some(last)) = (run.percent.first(), run.percent.last()) {
+        if run.percent.len() < 2 {
+            return;
+        }
+        shown.extend([first.1, last.1]);
+        if let (Some(a), Some(b)) = (first.1.time, last.1.time) {
+            words = format!(
+                "{who} from {} % to {} % in {}; the end of that is not in the text.",
+                first.0,
+                last.0,
+                say::span(b.since(a))
+            );
+        }
+    }
+    if words.is_empty() {
+        return;
+    }
+    let mut why = Vec::new();
+    if let Some(threads) = run.threads {
+        let threads = threads.trim();
+        why.push(format!("It used {threads}."));
+    }
+    if let Some((first, later)) = tenths(run) {
+        let tenth = format!(
+            "The first tenth took {}, a later one {} (median).",
+            say::span(Ns(first)),
+            say::span(Ns(later))
+        );
+        if first >= STANDS_OUT && first >= TIMES * later {
+            level = Level::Slow;
+            words = format!("{words} {tenth} No line says why the first took longer.");
+            shown.extend(run.percent.iter().take(2).map(|p| p.1));
+        } else {
+            why.push(tenth);
+        }
+    }
+    if let Some(t) = run.starts.filter(|t| t.0 < 600_000_000_000) {
+        why.push(format!("It began {} after that kernel's start.", say::span(t)));
+    }
+    if let Some((at, m)) = run.rate.filter(|_| run.reads) {
+        let mut before = m.time;
+        for m in case.messages[at + 1..].iter().take(80) {
+            let Some(t) = m.time else { continue };
+            if before.is_some_and(|b| t.0 - b.0 > JUMP) {
+                why.push(format!("From the line at {} on stamps are of the frozen kernel's clock, which goes on where it stopped: that jump is no wait.", say::seconds(t)));
+                break;
+            }
+            before = Some(t);
+        }
+    }
+    shown.sort_by_key(|m| m.line);
+    shown.dedup_by_key(|m| m.line);
+    out.push(
+        Finding::new(("hib-image-time", Area::Hibernation, level), Confidence::Certain)
+            .says(words)
+            .because(why.join(" "))
+            .shown_by(lines(shown)),
+    );
+}
+
+/// Devices of the boot kernel that take long before the frozen one takes over.
+fn quiesce(case: &Case, out: &mut Vec<Finding>) {
+    for (i, m) in case.messages.iter().enumerate() {
+        let Some(rest) = m.after("quiesce of devices complete after ") else { continue };
+        let Some(took) = thousandths(rest).and_then(|us| i64::try_from(us).ok()) else { continue };
+        let took = Ns(took * 1_000);
+        if took < QUIESCE || m.has("late") || m.has("noirq") {
+            continue;
+        }
+        let from = m.time.map(|t| t.0 - took.0);
+        let inside = |x: &&Message| from.is_some_and(|f| x.time.is_some_and(|t| t.0 >= f));
+        let within: Vec<&Message> = case.messages[..i].iter().filter(inside).collect();
+        let firmware = within.iter().find(|x| x.has("WARNING:") && x.has("request_firmware"));
+        let why = firmware.map_or(String::new(), |_| {
+            "In that time the kernel warns that firmware was asked for while user space was frozen; that the one waited for the other is not said.".into()
+        });
+        out.push(
+            Finding::new(("hib-quiesce-slow", Area::Hibernation, Level::Slow), Confidence::Certain)
+                .says(format!("Devices of the boot kernel took {} to quiesce before the frozen kernel went on. No line says which device took it.", say::span(took)))
+                .because(why)
+                .look("Boot with initcall_debug: the boot kernel then names each callback and its time.")
+                .costs(took)
+                .shown_by(lines(firmware.copied().into_iter().chain([m]))),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Trust;
+
+    fn case(all: &[(i64, &str)]) -> Case {
+        let of = |(i, (ms, text)): (usize, &(i64, &str))| Message {
+            line: i as u64 + 1,
+            time: Some(Ns(ms * 1_000_000)),
+            second: None,
+            text: (*text).to_string().into(),
+            trust: Trust::Logged,
+        };
+        Case { messages: all.iter().enumerate().map(of).collect(), ..Case::default() }
+    }
+
+    #[test]
+    fn an_image_is_told_by_its_tenths_and_a_refused_one_by_nothing() {
+        let mut out = Vec::new();
+        let all = [
+            (2_000, "PM: Using 2 thread(s) for lz4 decompression"),
+            (2_001, "PM: Loading and decompressing image data (9000 pages)..."),
+            (2_010, "PM: Image loading progress:   0%"),
+            (6_010, "PM: Image loading progress:  10%"),
+            (6_510, "PM: Image loading progress:  20%"),
+            (7_010, "PM: Image loading progress:  30%"),
+        ];
+        judge(&case(&all), &mut out);
+        assert_eq!((out[0].id, out[0].level), ("hib-image-time", Level::Slow));
+        assert!(out[0].sentence.contains("The first tenth took 4.0 s, a later one 500 ms"));
+        out.clear();
+        judge(
+            &case(&[
+                (1_000, "PM: Image mismatch: version"),
+                (1_001, "PM: Read 900 kbytes in 0.01 seconds (90.00 MB/s)"),
+            ]),
+            &mut out,
+        );
+        assert_eq!(out[0].id, "hib-rate-of-nothing");
+        assert_eq!(out.len(), 1);
+        out.clear();
+        judge(&case(&[(9_000, "PM: quiesce of devices complete after 2500.000 msecs")]), &mut out);
+        assert_eq!((out[0].id, out[0].costs), ("hib-quiesce-slow", Some(Ns(2_500_000_000))));
+    }
+}

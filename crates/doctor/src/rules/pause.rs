@@ -1,0 +1,276 @@
+//! Waits that lines of a kernel log enclose on the way up: between two lines, in a phase, in a
+//! callback.
+
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::message::{Message, thousandths};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A wait from here on is slow.
+const SLOW: i64 = 2_000_000_000;
+/// A callback from here on.
+const CALLBACK: i64 = 100_000_000;
+/// So many lines alike make a series, whose distances differ by a twentieth at most.
+const SERIES: usize = 3;
+const EVEN: i64 = 20;
+
+/// A kernel that has just come back says one of these before its devices resume.
+const UP: [&str; 5] = [
+    "Low-level resume complete",
+    "Restoring platform NVS memory",
+    "Waking up from system sleep state",
+    "Enabling non-boot CPUs",
+    "noirq resume of devices complete",
+];
+
+/// These end the way up, or begin the way down.
+const OVER: [&str; 9] = [
+    "Creating image",
+    "suspend exit",
+    "hibernation exit",
+    "Restarting tasks",
+    "OOM killer enabled",
+    "suspend entry",
+    "hibernation entry",
+    "Disabling non-boot CPUs",
+    "suspend of devices complete",
+];
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let first = out.len();
+    phases(case, out);
+    if out.len() == first {
+        gaps(case, out);
+    }
+    callbacks(case, out);
+}
+
+/// A long time between two lines on the way up.
+fn gaps(case: &Case, out: &mut Vec<Finding>) {
+    let mut up = false;
+    let mut longest: Option<(i64, &Message, &Message)> = None;
+    let mut last: Option<&Message> = None;
+    for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel() && m.time.is_some()) {
+        if let (true, Some(a)) = (up, last) {
+            let gap = m.time.unwrap_or_default().0 - a.time.unwrap_or_default().0;
+            if gap >= SLOW && gap < 200_000_000_000 && longest.is_none_or(|l| gap > l.0) {
+                longest = Some((gap, a, m));
+            }
+        }
+        if OVER.iter().any(|w| m.has(w)) {
+            up = false;
+        } else if UP.iter().any(|w| m.has(w)) {
+            up = true;
+        }
+        last = Some(m);
+    }
+    let Some((gap, a, b)) = longest else { return };
+    // Another rule says what it was.
+    let is_here = |line: u64| line == a.line || line == b.line;
+    let knows = |f: &Finding| f.level <= Level::Slow && f.evidence.iter().any(|e| is_here(e.line));
+    if out.iter().any(knows) {
+        return;
+    }
+    let rest = if b.has(" of devices complete after ") {
+        "Devices took it; no line says which."
+    } else {
+        "No line says what ran in between, or whether it was the firmware."
+    };
+    out.push(
+        Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
+            .says(format!(
+                "{} pass on the way up between \"{}\" and \"{}\". {rest}",
+                say::span(Ns(gap)),
+                a.text.trim(),
+                b.text.trim()
+            ))
+            .look("Boot with initcall_debug and no_console_suspend, or record with dormouse record: then callbacks and firmware can be told apart.")
+            .costs(Ns(gap))
+            .shown_by(lines([a, b])),
+    );
+}
+
+/// Lines that differ in names and numbers alone are alike: words in lower case stay.
+fn alike(a: &str, b: &str) -> bool {
+    let fixed = |w: &&str| w.bytes().any(|c| c.is_ascii_lowercase());
+    let mut x = a.split_whitespace();
+    let mut y = b.split_whitespace();
+    let mut same = 0;
+    loop {
+        match (x.next(), y.next()) {
+            (None, None) => return same >= 2,
+            (Some(p), Some(q)) if p == q => same += 1,
+            (Some(p), Some(q)) if !fixed(&p) && !fixed(&q) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Phases on the way up that took long, with lines that come at an even pace inside.
+fn phases(case: &Case, out: &mut Vec<Finding>) {
+    for (i, m) in case.messages.iter().enumerate() {
+        let Some((head, rest)) = m.text.split_once(" of devices complete after ") else { continue };
+        let (Some(end), Some(us)) = (m.time, thousandths(rest)) else { continue };
+        let took = i64::try_from(us).unwrap_or(0).saturating_mul(1_000);
+        let up = head.ends_with("resume") || head.ends_with("restore");
+        if !up || took < SLOW || !m.trust.is_of_a_kernel() {
+            continue;
+        }
+        let begin = end.0 - took;
+        let inside: Vec<&Message> = case.messages[..i]
+            .iter()
+            .filter(|x| x.time.is_some_and(|t| t.0 >= begin && t.0 <= end.0))
+            .collect();
+        let Some(series) = series(&inside, took) else { continue };
+        let step = (at(series[series.len() - 1]) - at(series[0])) / (series.len() as i64 - 1);
+        let sum = at(series[series.len() - 1]) - begin;
+        out.push(
+            Finding::new(("phase-series", Area::Phase, Level::Slow), Confidence::Certain)
+                .says(format!("{} of devices took {}. {} lines like \"{}\" come every {} in it; from its begin to the last of them {} pass. What each of them waits for is not in the text.", head.trim_start_matches("PM: "), say::span(Ns(took)), series.len(), series[0].text.trim(), say::span(Ns(step)), say::span(Ns(sum))))
+                .costs(Ns(took))
+                .shown_by(lines(series.into_iter().chain([m]))),
+        );
+    }
+}
+
+fn at(m: &Message) -> i64 {
+    m.time.unwrap_or_default().0
+}
+
+/// Lines alike at an even pace that make up most of a phase.
+fn series<'a>(inside: &[&'a Message], took: i64) -> Option<Vec<&'a Message>> {
+    inside.iter().take(64).find_map(|first| {
+        let all: Vec<&Message> =
+            inside.iter().filter(|m| alike(&m.text, &first.text)).take(64).copied().collect();
+        let gaps: Vec<i64> = all.windows(2).map(|w| at(w[1]) - at(w[0])).collect();
+        let (least, most) = (gaps.iter().min()?, gaps.iter().max()?);
+        let even = *least > 0 && (most - least).saturating_mul(EVEN) <= *most;
+        let share = most.saturating_mul(all.len() as i64) >= took / 2;
+        (all.len() >= SERIES && even && share).then_some(all)
+    })
+}
+
+/// `pca 1-0074: PM: pci_pm_resume+0x0/0x110 returned 0 after 9415 usecs`.
+fn returned(m: &Message) -> Option<(&str, &str, i64)> {
+    let (head, rest) = m.text.split_once(" returned ")?;
+    let us = rest.split_once(" after ")?.1.strip_suffix(" usecs")?.trim().parse::<i64>().ok()?;
+    let (device, function) = head.rsplit_once(' ')?;
+    let function = function.split('+').next()?;
+    let device = device.trim_end_matches("PM:").trim_end().trim_end_matches(':');
+    let known = ["suspend", "resume", "freeze", "thaw", "poweroff", "restore"];
+    known.iter().any(|w| function.contains(w)).then_some((device, function, us * 1_000))
+}
+
+/// Callbacks with a timeout inside; and, where a text has nothing else, what they took.
+fn callbacks(case: &Case, out: &mut Vec<Finding>) {
+    let mut all: Vec<(&Message, &str, i64)> = Vec::new();
+    for (i, m) in case.messages.iter().enumerate() {
+        let Some((device, function, took)) = returned(m) else { continue };
+        all.push((m, device, took));
+        let (Some(end), true) = (m.time, took >= CALLBACK) else { continue };
+        // Its call has a line of its own where initcall_debug is on.
+        let mut above = case.messages[..i].iter().rev().take(40);
+        let called = above.find(|x| x.has("calling ") && x.has(function)).and_then(|x| x.time);
+        let begin = called.map_or(end.0 - took, |t| t.0);
+        let early = case.messages[..i].iter().rev().take(40).rev();
+        let vain = early
+            .filter(|x| x.time.is_some_and(|t| t.0 > begin))
+            .find(|x| x.has("timed out") || x.has("timeout") || x.has("Timeout"));
+        let Some(vain) = vain else { continue };
+        let waited = at(vain) - begin;
+        if waited * 2 < took {
+            continue;
+        }
+        out.push(
+            Finding::new(("callback-timeout", Area::Phase, Level::Slow), Confidence::Certain)
+                .says(format!("{function} of {device} took {}: about {} of them pass before \"{}\". It waited for that in vain.", say::span(Ns(took)), say::span(Ns(waited)), vain.text.trim()))
+                .costs(Ns(took))
+                .of_function(Some(function))
+                .shown_by(lines([vain, m])),
+        );
+    }
+    let longest = all.iter().map(|x| x.2).max().unwrap_or(0);
+    if all.len() > 1
+        && longest < CALLBACK
+        && out.is_empty()
+        && case.attempts.is_empty()
+        && case.parts.is_empty()
+    {
+        let rows: Vec<String> =
+            all.iter().take(8).map(|x| format!("{} {} ms", x.1, say::ms(Ns(x.2)))).collect();
+        out.push(
+            Finding::new(("callback-times", Area::Phase, Level::Note), Confidence::Certain)
+                .says(format!(
+                    "{} returned: {}. None of them takes {}: nothing in these lines is slow.",
+                    say::plural(all.len(), "callback"),
+                    rows.join(", "),
+                    say::span(Ns(CALLBACK))
+                ))
+                .shown_by(lines(all.iter().take(8).map(|x| x.0))),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Trust;
+
+    fn case(all: &[(i64, &str)]) -> Case {
+        let of = |(i, (ms, text)): (usize, &(i64, &str))| Message {
+            line: i as u64 + 1,
+            time: Some(Ns(ms * 1_000_000)),
+            second: None,
+            text: (*text).to_string().into(),
+            trust: Trust::Logged,
+        };
+        Case { messages: all.iter().enumerate().map(of).collect(), ..Case::default() }
+    }
+
+    #[test]
+    fn waits_on_the_way_up_are_named_by_their_lines() {
+        let mut out = Vec::new();
+        let up = [
+            (100, "ACPI: PM: Low-level resume complete"),
+            (101, "ACPI: PM: Restoring platform NVS memory"),
+            (6_101, "Enabling non-boot CPUs ..."),
+            (6_200, "PM: suspend exit"),
+            (90_000, "usb 1-1: new high-speed USB device"),
+        ];
+        judge(&case(&up), &mut out);
+        assert_eq!(
+            (out.len(), out[0].id, out[0].costs),
+            (1, "phase-pause", Some(Ns(6_000_000_000)))
+        );
+        out.clear();
+        let even = [
+            (4_000, "pwr_call: Set AAA to 1"),
+            (6_000, "pwr_call: Set BB to 1"),
+            (8_000, "pwr_call: Set C9 to 1"),
+            (8_010, "PM: noirq resume of devices complete after 6005.000 msecs"),
+        ];
+        judge(&case(&even), &mut out);
+        assert_eq!(out[0].id, "phase-series");
+        assert!(out[0].sentence.contains("every 2.0 s"), "{}", out[0].sentence);
+    }
+
+    #[test]
+    fn a_timeout_in_a_callback_is_its_wait_and_short_ones_are_not_slow() {
+        let mut out = Vec::new();
+        let vain = [
+            (190, "spi-foo 9.spi: transfer timed out"),
+            (210, "codec 2-001a: codec_resume+0x0/0x90 returned -110 after 205000 usecs"),
+        ];
+        judge(&case(&vain), &mut out);
+        assert_eq!(out[0].id, "callback-timeout");
+        out.clear();
+        let short = [
+            (10, "nic 0000:81:00.0: PM: pci_pm_resume+0x0/0x110 returned 0 after 3000 usecs"),
+            (11, "nic 0000:81:00.1: PM: pci_pm_resume+0x0/0x110 returned 0 after 3100 usecs"),
+        ];
+        judge(&case(&short), &mut out);
+        assert!(out[0].sentence.contains("nothing in these lines is slow"));
+    }
+}

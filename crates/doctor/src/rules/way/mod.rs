@@ -1,0 +1,21 @@
+//! The whole way of a sleep, from the request to a machine that can be used: what services
+//! say, what people measured, what a firmware marks.
+
+mod figures;
+mod firmware;
+mod graph;
+mod steps;
+
+use crate::case::Case;
+use crate::finding::Finding;
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    if case.way.is_empty() {
+        return;
+    }
+    steps::judge(case, out);
+    firmware::judge(case, out);
+    graph::judge(case, out);
+    // Last: what people tell counts where lines tell nothing.
+    figures::judge(case, out);
+}

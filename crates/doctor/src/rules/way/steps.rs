@@ -1,0 +1,287 @@
+//! Rows of a sleep by the lines of services: from the request to the kernel, and from the
+//! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
+
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::way::{Kind, Step, shown};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A gap between two lines is slow from here on, in ms.
+const SLOW: i64 = 1_000;
+/// So much may two stamps differ from a length that a line tells, in ms.
+const FITS: i64 = 1_500;
+/// A wait of a service for another in vain takes at least this long, in ms.
+const WAITED: i64 = 4_000;
+/// What ends this long after the kernel came back is no part of the wake-up, in ms.
+const WAKE: i64 = 300_000;
+/// What stands so long before the word of the kernel belongs to the wake-up, in ms.
+const EARLY: i64 = 30_000;
+/// Where no line ends the unit, lines belong to the wake-up up to such a pause, in ms.
+const PAUSE: i64 = 5_000;
+/// So many rows are listed.
+const ROWS: usize = 8;
+
+fn span(ms: i64, grain: i64) -> String {
+    let t = say::span(Ns(ms.saturating_mul(1_000_000)));
+    if grain >= 1_000 { format!("{t} by stamps of whole seconds") } else { t }
+}
+
+fn words(s: &Step) -> String {
+    let w: String = s.text.chars().take(90).collect();
+    format!("\"{w}\"")
+}
+
+/// `(UID 0/root, PID 5345/gnome-shell)`: the last name between the parentheses.
+fn holder(text: &str) -> Option<Task> {
+    let inner = text.split_once('(')?.1.split_once(')')?.0;
+    let (before, name) = inner.rsplit_once('/')?;
+    let pid = before.rsplit(' ').next()?.parse().unwrap_or(0);
+    Some(Task { name: name.trim().into(), pid })
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let steps = &case.way.steps;
+    for s in steps.iter().filter(|s| s.kind == Kind::Lock).take(1) {
+        let who = holder(&s.text);
+        let name = who.as_ref().map_or("a program".into(), |t| t.name.clone());
+        let n = steps.iter().filter(|x| x.kind == Kind::Lock).count();
+        out.push(
+            Finding::new(("way-delay-lock", Area::Phase, Level::Slow), Confidence::Certain)
+                .says(format!("{name} held a delay lock until logind's limit: the sleep began only then. The limit is InhibitDelayMaxSec, 5 s where nobody set another. Why it did not let go is not in the text."))
+                .look("systemd-inhibit --list names who holds a lock; the limit is in logind.conf.")
+                .of_tasks(who)
+                .times(n)
+                .shown_by([shown(s.line, &s.text)]),
+        );
+    }
+    for (i, s) in steps.iter().enumerate() {
+        match s.kind {
+            Kind::Back if !before_is_back(steps, i) => after(steps, i, out),
+            Kind::Asked => before(steps, i, out),
+            Kind::TimedOut => timeout(steps, i, out),
+            Kind::Screen => screen(steps, i, out),
+            _ => {}
+        }
+    }
+    // Rows of a wake-up in which nothing is slow are told where nothing else is.
+    let others = out.iter().any(|f| f.id != "way-rows");
+    out.retain(|f| f.id != "way-rows" || !others);
+    // One sentence a rule: the longest.
+    for id in ["way-wait", "way-rows", "way-timeout", "way-screen"] {
+        let longest = out.iter().filter(|f| f.id == id).map(|f| f.costs).max().flatten();
+        let mut kept = false;
+        out.retain(|f| {
+            let keep = f.id != id || f.costs == longest && !kept;
+            kept |= keep && f.id == id;
+            keep
+        });
+    }
+}
+
+/// Whether the kernel was back before already: its exit and the word of systemd-sleep.
+fn before_is_back(steps: &[Step], at: usize) -> bool {
+    let run = steps[at].run;
+    let earlier = steps[..at].iter().rev().take_while(|s| s.run == run);
+    let last = earlier.take_while(|s| !matches!(s.kind, Kind::Sleeps | Kind::Asked | Kind::Ended));
+    last.into_iter().any(|s| s.kind == Kind::Back)
+}
+
+/// From the kernel's return to the end of the unit, and to an address.
+fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let first = &steps[at];
+    let near =
+        |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE && !matches!(s.kind, Kind::Sleeps);
+    // What opened it, and rows of a table, stand before the word of the kernel.
+    let is_early = |s: &&Step| {
+        let kind = matches!(s.kind, Kind::Opened | Kind::Row);
+        kind && s.run == first.run && first.ms - s.ms < EARLY
+    };
+    let early = steps[..at].iter().rev().take_while(is_early).count();
+    let rest: Vec<&Step> = steps[at - early..].iter().take_while(near).collect();
+    let ends = |s: &&&Step| matches!(s.kind, Kind::Ended);
+    let found = |s: &&Step| matches!(s.kind, Kind::Address);
+    let last = rest.iter().rposition(|s| ends(&s));
+    let pause = rest.windows(2).skip(early).position(|w| w[1].ms - w[0].ms > PAUSE);
+    let end = last.unwrap_or(pause.map_or(rest.len() - 1, |p| p + early));
+    let rows = &rest[..=end.min(rest.len() - 1)];
+    // A service says that the way is over, or somebody chose the lines.
+    let known = |s: &&&Step| matches!(s.kind, Kind::Thawed | Kind::Address);
+    let chosen = last.is_some() || early > 0 || rows.iter().any(|s| known(&s));
+    if rows.len() > 1 && chosen {
+        let address = rest.iter().find(|s| found(s) && s.ms >= rows[rows.len() - 1].ms);
+        let address = address.map(|a| (a.ms - first.ms, *a));
+        let from = if early > 0 { "before the kernel was back" } else { "back from sleep" };
+        said(rows, from, address, last.is_some() && early == 0, out);
+    }
+}
+
+/// From the request to the kernel.
+fn before(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let first = &steps[at];
+    // An earlier line asked already.
+    if at > 0 && steps[at - 1].kind == Kind::Asked && steps[at - 1].run == first.run {
+        return;
+    }
+    let near = |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE && s.kind != Kind::Back;
+    let rest: Vec<&Step> = steps[at..].iter().take_while(near).collect();
+    if let Some(end) = rest.iter().position(|s| s.kind == Kind::Sleeps) {
+        said(&rest[..=end], "asked to sleep", None, true, out);
+    }
+}
+
+/// Says rows, and the longest wait of them.
+fn said(
+    rows: &[&Step],
+    from: &str,
+    address: Option<(i64, &Step)>,
+    ended: bool,
+    out: &mut Vec<Finding>,
+) {
+    let (first, last) = (rows[0], rows[rows.len() - 1]);
+    let grain = rows.iter().map(|s| s.grain).max().unwrap_or(1);
+    let all = last.ms - first.ms;
+    let gaps: Vec<(&Step, &Step)> = rows.windows(2).map(|w| (w[0], w[1])).collect();
+    let long = gaps.iter().max_by_key(|g| g.1.ms - g.0.ms).copied();
+    let Some((a, b)) = long else { return };
+    let gap = b.ms - a.ms;
+    let least = if grain >= 1_000 { 2 * SLOW } else { SLOW };
+    let listed: Vec<String> = {
+        let mut by: Vec<&(&Step, &Step)> = gaps.iter().filter(|g| g.1.ms > g.0.ms).collect();
+        by.sort_by_key(|g| std::cmp::Reverse(g.1.ms - g.0.ms));
+        by.truncate(ROWS);
+        by.sort_by_key(|g| g.0.line);
+        by.iter().map(|g| format!("{} to {}", span(g.1.ms - g.0.ms, 1), words(g.1))).collect()
+    };
+    let mut why = match listed.len() {
+        0 => String::new(),
+        n if n < gaps.iter().filter(|g| g.1.ms > g.0.ms).count() => {
+            format!("The longest rows: {}.", listed.join("; "))
+        }
+        _ => format!("The rows: {}.", listed.join("; ")),
+    };
+    let mut total =
+        format!("From {} ({from}) to {} it took {}.", words(first), words(last), span(all, grain));
+    if all == 0 && grain >= 1_000 {
+        total = format!("{} ({from}) and {} stand in the same second.", words(first), words(last));
+    }
+    if let Some((ms, s)) = address {
+        total = format!(
+            "{total} The network had its address {} after the first of them: {}.",
+            span(ms, grain),
+            words(s)
+        );
+    }
+    let both_kernel = a.kind == Kind::Kernel && b.kind == Kind::Kernel;
+    if gap < least || both_kernel || !ended {
+        let slow = if gap < least { " No row takes a second: nothing in it is slow." } else { "" };
+        let slow = if grain >= 1_000 && gap < least {
+            " No wait shows in stamps of whole seconds."
+        } else {
+            slow
+        };
+        out.push(
+            Finding::new(("way-rows", Area::Phase, Level::Note), Confidence::Certain)
+                .says(format!("{total}{slow}"))
+                .because(why)
+                .costs(Ns(all.saturating_mul(1_000_000)))
+                .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)])
+                .shown_by(address.map(|x| shown(x.1.line, &x.1.text))),
+        );
+        return;
+    }
+    // A line that says how long something took, at the end of the wait, owns it.
+    let at = rows.iter().position(|s| s.line == b.line).unwrap_or(0);
+    let owner = rows[at..].iter().take(4).find(|s| match s.kind {
+        Kind::Took(ms) => (ms - gap).abs() <= FITS.max(grain),
+        _ => false,
+    });
+    let in_vain = match b.kind {
+        Kind::NotFrozen => {
+            " It is how long systemd waited for that unit to freeze (10 s in version 256, 60 s later); what kept it from freezing is not in the text."
+        }
+        Kind::TimedOut => " The line at its end says that a time limit ran out.",
+        Kind::Lock => " The line at its end says who held the sleep back.",
+        _ => " No line says what ran in between.",
+    };
+    let owned = owner.map(|o| format!(" {} says how long: that is the wait.", words(o)));
+    if why.is_empty() {
+        why = total.clone();
+    } else {
+        why = format!("{total} {why}");
+    }
+    let hint = if (89_000..=92_000).contains(&gap) {
+        " 90 s is systemd's usual limit for a unit or a call that does not answer."
+    } else {
+        ""
+    };
+    let mut f = Finding::new(("way-wait", Area::Phase, Level::Slow), Confidence::Certain)
+        .says(format!(
+            "{} pass between {} and {}.{}{hint}",
+            span(gap, grain),
+            words(a),
+            words(b),
+            owned.as_deref().unwrap_or(in_vain)
+        ))
+        .because(why)
+        .costs(Ns(gap.saturating_mul(1_000_000)))
+        .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)]);
+    if let Some(o) = owner {
+        f = f.shown_by([shown(o.line, &o.text)]);
+    }
+    out.push(f.look("Ask the journal of that moment with more of its lines: journalctl -o short-precise; hooks stand in /usr/lib/systemd/system-sleep."));
+}
+
+/// A service waited for another in vain, where rows of a wake-up do not say so already.
+fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let s = &steps[at];
+    let Some(before) = at.checked_sub(1).map(|i| &steps[i]).filter(|b| b.run == s.run) else {
+        return;
+    };
+    let gap = s.ms - before.ms;
+    let program = |t: &str| {
+        t.split(['[', '(']).next().unwrap_or("").rsplit(' ').next().unwrap_or("").to_string()
+    };
+    let who = program(&s.text);
+    let told =
+        out.iter().any(|f| f.id == "way-wait" && f.evidence.iter().any(|e| e.line == s.line));
+    if gap < WAITED || who.is_empty() || who != program(&before.text) || told {
+        return;
+    }
+    out.push(
+        Finding::new(("way-timeout", Area::Phase, Level::Slow), Confidence::Certain)
+            .says(format!("{who} waited {} in vain: {}. Who called it, and whether a sleep hook did, is not in these lines.", span(gap, s.grain), words(s)))
+            .costs(Ns(gap.saturating_mul(1_000_000)))
+            .look("Look which hook or unit starts it: systemctl status systemd-suspend, /usr/lib/systemd/system-sleep.")
+            .shown_by([shown(before.line, &before.text), shown(s.line, &s.text)]),
+    );
+}
+
+/// Android: from the wish to wake up to a screen that is on.
+fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let first = &steps[at];
+    let near = |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE;
+    let rest = steps[at + 1..].iter().take_while(near);
+    let took: Vec<(&Step, i64)> = rest
+        .take_while(|s| s.kind != Kind::Screen)
+        .filter_map(|s| match s.kind {
+            Kind::Took(ms) => Some((s, ms)),
+            _ => None,
+        })
+        .collect();
+    let Some(&(last, ms)) = took.iter().rfind(|t| t.0.text.contains("Screen on took")) else {
+        return;
+    };
+    let held = took.iter().find(|t| t.0.text.contains("Unblocked screen on"));
+    let held = held.map_or(String::new(), |h| {
+        format!(" {} of them the screen was held back until its content was drawn.", span(h.1, 1))
+    });
+    let level = if ms >= SLOW { Level::Slow } else { Level::Note };
+    let slow = if ms >= SLOW { "" } else { " That is not slow." };
+    out.push(
+        Finding::new(("way-screen", Area::Phase, level), Confidence::Certain)
+            .says(format!("The screen was on {} after {}.{held}{slow} The kernel's part is not in these lines.", span(ms, 1), words(first)))
+            .costs(Ns(ms.saturating_mul(1_000_000)))
+            .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)]),
+    );
+}

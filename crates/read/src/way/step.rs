@@ -1,0 +1,313 @@
+//! Lines of logind, systemd, sleep hooks, networks and Android around a sleep, with their times.
+
+use super::shown;
+use dormouse_doctor::way::{Kind, Step};
+use memchr::memmem::find;
+
+/// So many steps of one text are kept.
+const MOST: usize = 5_000;
+
+/// So long after the last line that speaks of a sleep other lines are of that sleep, in ms.
+const NEAR: i64 = 300_000;
+
+/// A day in ms.
+const DAY: i64 = 86_400_000;
+
+/// A text without any of these has no line of a service around a sleep.
+const SERVICES: [&[u8]; 8] = [
+    b"systemd-sleep",
+    b"systemd-logind",
+    b"Delay lock is active",
+    b"systemd-suspend",
+    b"systemd-hibernate",
+    b"pam_systemd",
+    b"PowerManagerService",
+    b"logind: ",
+];
+
+/// What lines say: the first that fits counts.
+const WORDS: [(&str, Kind); 39] = [
+    ("Delay lock is active", Kind::Lock),
+    ("Failed to freeze unit", Kind::NotFrozen),
+    ("Performing sleep operation", Kind::Sleeps),
+    ("suspend entry (", Kind::Sleeps),
+    ("hibernation entry", Kind::Sleeps),
+    ("System returned from sleep", Kind::Back),
+    ("System resumed.", Kind::Back),
+    ("suspend exit", Kind::Back),
+    ("hibernation exit", Kind::Back),
+    ("Successfully thawed unit", Kind::Thawed),
+    ("The system will suspend now", Kind::Asked),
+    ("The system will hibernate now", Kind::Asked),
+    ("The system will suspend and", Kind::Asked),
+    ("Lid closed", Kind::Asked),
+    ("Lid opened", Kind::Opened),
+    ("Power key pressed", Kind::Asked),
+    ("Suspend key pressed", Kind::Asked),
+    ("Suspending...", Kind::Asked),
+    ("Finished systemd-suspend", Kind::Ended),
+    ("Finished systemd-hibernate", Kind::Ended),
+    ("Finished System Suspend", Kind::Ended),
+    ("Finished System Hibernate", Kind::Ended),
+    ("Finished Suspend", Kind::Ended),
+    ("Started System Suspend", Kind::Ended),
+    ("Started Suspend", Kind::Ended),
+    ("Operation 'suspend' finished", Kind::Ended),
+    ("Operation 'sleep' finished", Kind::Ended),
+    ("Operation 'hibernate' finished", Kind::Ended),
+    ("suspend.service: Deactivated", Kind::Ended),
+    ("Connection timed out", Kind::TimedOut),
+    ("timed out", Kind::TimedOut),
+    ("Timed out", Kind::TimedOut),
+    ("new lease", Kind::Address),
+    ("DHCPACK", Kind::Address),
+    ("DHCPv4 address", Kind::Address),
+    ("DHCP4 address", Kind::Address),
+    ("Waking up from", Kind::Screen),
+    ("Going to sleep", Kind::Asked),
+    ("bound to ", Kind::Address),
+];
+
+/// Lines that say how long something took, in ms, behind these words.
+const TOOK: [&str; 3] = ["finished in ", "Screen on took ", "Unblocked screen on after "];
+
+/// When a line was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp<'a> {
+    /// Day, or what clock it is of.
+    day: &'a str,
+    ms: i64,
+    grain: i64,
+    wall: bool,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Vec<Step> {
+    if !SERVICES.iter().any(|s| find(bytes, s).is_some()) {
+        return Vec::new();
+    }
+    let mut r = Reading::default();
+    for (line, raw) in (1..).zip(bytes.split(|b| *b == b'\n')) {
+        if r.out.len() >= MOST {
+            break;
+        }
+        let text = String::from_utf8_lossy(&raw[..raw.len().min(2_000)]);
+        r.line(line, &text);
+    }
+    r.out
+}
+
+#[derive(Default)]
+struct Reading {
+    out: Vec<Step>,
+    run: u32,
+    day: String,
+    last: i64,
+    add: i64,
+    /// Time of the last line that speaks of a sleep.
+    spoke: Option<i64>,
+    /// Lines of no kind before any that speaks of a sleep.
+    before: Option<Step>,
+}
+
+impl Reading {
+    fn line(&mut self, line: u64, text: &str) {
+        let mut rest = text.trim_start_matches(['>', ' ', '\t', '|', '-', '`', '*']);
+        while let Some((stamp, len)) = stamp(rest) {
+            let words = &rest[len..];
+            // Two entries of a journal that became one line.
+            let next = words.match_indices(' ').find_map(|(i, _)| {
+                let tail = &words[i + 1..];
+                (tail.starts_with(|c: char| c.is_ascii_uppercase()) && dated(tail).is_some())
+                    .then_some(i + 1)
+            });
+            let (own, after) = words.split_at(next.unwrap_or(words.len()));
+            self.entry(line, stamp, own, text.starts_with('|'));
+            rest = after;
+        }
+    }
+
+    fn entry(&mut self, line: u64, stamp: Stamp<'_>, words: &str, is_row: bool) {
+        if stamp.wall {
+            let back = stamp.ms + self.add < self.last;
+            // Over midnight the clock begins again.
+            if self.day != stamp.day || back {
+                let midnight = stamp.ms + self.add + DAY / 2 < self.last;
+                self.add = if midnight { self.add + DAY } else { self.add };
+                let same_clock = !self.day.is_empty() || stamp.day.is_empty();
+                if !(midnight && same_clock) && self.day != stamp.day {
+                    self.apart();
+                }
+            }
+        } else if stamp.day != self.day {
+            self.apart();
+        }
+        if self.day != stamp.day {
+            self.day = stamp.day.into();
+        }
+        let ms = stamp.ms + self.add;
+        // A line that stands behind later ones was kept back.
+        if ms < self.last {
+            if self.last - ms > NEAR {
+                self.apart();
+            } else {
+                return;
+            }
+        }
+        self.last = ms;
+        let words = words.trim_start_matches([' ', '|', ':', ']']).trim_end_matches([' ', '|']);
+        let kind = match kind(words) {
+            Kind::Other if is_row => Kind::Row,
+            kind => kind,
+        };
+        let speaks = !matches!(kind, Kind::Other | Kind::Kernel | Kind::Took(_) | Kind::Address);
+        let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
+        if speaks {
+            self.spoke = Some(ms);
+            self.out.extend(self.before.take().filter(|b| b.run == self.run && ms - b.ms < NEAR));
+        }
+        if speaks || self.spoke.is_some_and(|t| ms - t < NEAR) {
+            self.out.push(step);
+        } else {
+            self.before = Some(step);
+        }
+    }
+
+    fn apart(&mut self) {
+        self.run += 1;
+        self.last = i64::MIN;
+        self.add = 0;
+        self.spoke = None;
+    }
+}
+
+fn kind(words: &str) -> Kind {
+    for took in TOOK {
+        if let Some((_, rest)) = words.split_once(took) {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            if let Some(ms) = rest[..digits]
+                .parse()
+                .ok()
+                .filter(|_| rest[digits..].trim_start().starts_with("ms"))
+            {
+                return Kind::Took(ms);
+            }
+        }
+    }
+    let found = WORDS.iter().find(|w| words.contains(w.0)).map(|w| w.1);
+    let kernel = words.contains("kernel:");
+    match found {
+        // A driver's timeout is the kernel's matter.
+        Some(Kind::TimedOut | Kind::Address) if kernel => Kind::Kernel,
+        Some(kind) => kind,
+        None if kernel => Kind::Kernel,
+        None => Kind::Other,
+    }
+}
+
+/// The time that a line begins with, and where it ends.
+fn stamp(text: &str) -> Option<(Stamp<'_>, usize)> {
+    dated(text).or_else(|| clock(text, "", 0)).or_else(|| monotonic(text))
+}
+
+/// `Jun 10 22:55:37`, `mar 06 18:50:51.123`, `2031-05-14T00:01:21.5+02:00`, `07-13 22:48:34.061`.
+fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
+    let first = text.split([' ', 'T']).next()?;
+    let b = first.as_bytes();
+    let numeric =
+        b.len() >= 5 && b.iter().all(|c| c.is_ascii_digit() || *c == b'-') && b.contains(&b'-');
+    if numeric {
+        return clock(text, first, first.len() + 1);
+    }
+    let month = first.trim_end_matches('.');
+    if !(3..=5).contains(&month.len()) || !month.chars().all(char::is_alphabetic) {
+        return None;
+    }
+    let rest = text[first.len()..].trim_start();
+    let day = rest
+        .split(' ')
+        .next()
+        .filter(|d| (1..=2).contains(&d.len()) && d.bytes().all(|c| c.is_ascii_digit()))?;
+    let end = text.len() - rest.len() + day.len();
+    clock(text, &text[..end], end + 1)
+}
+
+/// `23:04:26.858` at `at`.
+fn clock<'a>(text: &'a str, day: &'a str, at: usize) -> Option<(Stamp<'a>, usize)> {
+    let t = text.get(at..)?.as_bytes();
+    let two = |i: usize| -> Option<i64> {
+        let pair = t.get(i..i + 2)?;
+        pair.iter()
+            .all(u8::is_ascii_digit)
+            .then(|| i64::from(pair[0] - b'0') * 10 + i64::from(pair[1] - b'0'))
+    };
+    let colon = |i: usize| t.get(i) == Some(&b':');
+    let (h, m, s) = (two(0)?, two(3)?, two(6)?);
+    if !(colon(2) && colon(5)) || h > 23 || m > 59 || s > 60 {
+        return None;
+    }
+    let digits = match t.get(8) {
+        Some(b'.' | b',') => t[9..].iter().take_while(|c| c.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let ms =
+        (0..3).fold(0, |n, i| n * 10 + if i < digits { i64::from(t[9 + i] - b'0') } else { 0 });
+    let grain = match digits {
+        0 => 1_000,
+        1 => 100,
+        2 => 10,
+        _ => 1,
+    };
+    let len = if digits > 0 { 9 + digits } else { 8 };
+    let ms = ((h * 60 + m) * 60 + s) * 1_000 + ms;
+    Some((Stamp { day, ms, grain, wall: true }, at + len))
+}
+
+/// `[ 18360.351234]`, `18360.35 | …`: seconds since the start, with a fraction.
+fn monotonic(text: &str) -> Option<(Stamp<'_>, usize)> {
+    let inner = text.strip_prefix('[').unwrap_or(text).trim_start();
+    let whole = inner.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = inner.get(whole..)?.strip_prefix('.')?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if whole == 0 || digits == 0 || !rest[digits..].starts_with([' ', ']', '|']) {
+        return None;
+    }
+    let n: i64 = inner[..whole].parse().ok().filter(|n| *n < 10_000_000_000)?;
+    let b = rest.as_bytes();
+    let ms = (0..3).fold(0, |n, i| n * 10 + if i < digits { i64::from(b[i] - b'0') } else { 0 });
+    let grain = match digits {
+        1 => 100,
+        2 => 10,
+        _ => 1,
+    };
+    let len = text.len() - rest.len() + digits;
+    Some((Stamp { day: "since the start", ms: n * 1_000 + ms, grain, wall: false }, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_services_have_their_times_and_kinds() {
+        let text = "Okt 03 23:59:58 box systemd-logind[7]: Lid closed.\n\
+            Okt 04 00:00:03 box systemd-sleep[9]: Performing sleep operation 'suspend'... Okt 04 07:00:00 box systemd-sleep[9]: System returned from sleep operation 'suspend'.\n\
+            Okt 04 07:00:02 box systemd[1]: Reloading finished in 1900 ms.\n";
+        let all: Vec<_> =
+            read(text.as_bytes()).iter().map(|s| (s.line, s.ms % DAY, s.kind, s.run)).collect();
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[0].2, Kind::Asked);
+        assert_eq!((all[1].2, all[2].2), (Kind::Sleeps, Kind::Back));
+        assert_eq!(all[3], (3, 25_202_000, Kind::Took(1_900), all[0].3));
+        assert!(read(b"12:00:00 cron: nothing about it").is_empty());
+    }
+
+    #[test]
+    fn clocks_of_every_form_are_read() {
+        let of = |t: &str| stamp(t).map(|(s, len)| (s.ms, s.grain, len));
+        assert_eq!(of("00:00:01.25 x"), Some((1_250, 10, 11)));
+        assert_eq!(of("07-13 00:00:02.061   476 I x"), Some((2_061, 1, 18)));
+        assert_eq!(of("18360.35 | PM: suspend exit"), Some((18_360_350, 10, 8)));
+        assert_eq!(of("2031-05-14T00:00:03+02:00 x"), Some((3_000, 1_000, 19)));
+        assert_eq!(of("no time"), None);
+    }
+}
