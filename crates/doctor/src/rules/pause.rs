@@ -55,7 +55,7 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
     for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel() && m.time.is_some()) {
         if let (true, Some(a)) = (up, last) {
             let gap = m.time.unwrap_or_default().0 - a.time.unwrap_or_default().0;
-            if gap >= SLOW && gap < 200_000_000_000 && longest.is_none_or(|l| gap > l.0) {
+            if (SLOW..200_000_000_000).contains(&gap) && longest.is_none_or(|l| gap > l.0) {
                 longest = Some((gap, a, m));
             }
         }

@@ -43,10 +43,10 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let sleep = of(Table::Sleep);
     let value = |name: &str| sleep.iter().find(|m| m.name == name);
     let mut parts = Vec::new();
-    if let (Some(a), Some(b)) = (value("suspend_start_ns"), value("suspend_end_ns")) {
-        if b.ns >= a.ns {
-            parts.push(format!("going down {}", say::span(Ns(b.ns - a.ns))));
-        }
+    if let (Some(a), Some(b)) = (value("suspend_start_ns"), value("suspend_end_ns"))
+        && b.ns >= a.ns
+    {
+        parts.push(format!("going down {}", say::span(Ns(b.ns - a.ns))));
     }
     if let Some(m) = value("resume_prev_ns") {
         parts.push(format!("the last wake-up {}", say::span(Ns(m.ns))));
