@@ -45,3 +45,4 @@ mod timeline;
 mod tracedat_oracle;
 mod trouble;
 mod udev;
+mod way;
