@@ -1,6 +1,6 @@
 //! Times that people and tools measured around a sleep: tables, sentences, fwts.
 
-use super::shown;
+use super::shown::shown;
 use crate::night::is_of_sleep;
 use dormouse_doctor::way::{Figure, Teller};
 

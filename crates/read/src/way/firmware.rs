@@ -1,7 +1,7 @@
 //! Marks of a firmware: `cbmem -t` (coreboot, util/cbmem) in us, FPDT
 //! (drivers/acpi/acpi_fpdt.c, 5.12) in ns.
 
-use super::shown;
+use super::shown::shown;
 use dormouse_doctor::way::{Mark, Table};
 
 pub(super) fn read(text: &str) -> Vec<Mark> {

@@ -1,7 +1,7 @@
 //! Calls of a function_graph trace (kernel/trace/trace_functions_graph.c), as `trace` prints
 //! them and as pm-graph writes them into comments.
 
-use super::shown;
+use super::shown::shown;
 use dormouse_doctor::way::Call;
 
 /// So many calls are kept.

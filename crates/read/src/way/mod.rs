@@ -6,19 +6,18 @@
 //! | `figure` | tables and sentences with times that somebody measured |
 //! | `firmware` | cbmem, FPDT |
 //! | `graph` | calls of a graph of functions |
+//! | `shown` | a line as a finding quotes it |
 
 mod figure;
 mod firmware;
 mod graph;
+mod shown;
 mod step;
 
 use dormouse_doctor::way::Way;
 
 /// A longer text is no letter of a person.
 const LETTER: usize = 256 << 10;
-
-/// A line is shown up to here.
-const SHOWN: usize = 200;
 
 /// Reads a text.
 pub(crate) fn read(bytes: &[u8]) -> Way {
@@ -30,10 +29,4 @@ pub(crate) fn read(bytes: &[u8]) -> Way {
         way.calls = graph::read(&text);
     }
     way
-}
-
-/// A line up to what is shown, without marks of mails.
-fn shown(line: &str) -> String {
-    let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
-    line.chars().take(SHOWN).collect()
 }

@@ -1,6 +1,6 @@
 //! Lines of logind, systemd, sleep hooks, networks and Android around a sleep, with their times.
 
-use super::shown;
+use super::shown::shown;
 use dormouse_doctor::way::{Kind, Step};
 use memchr::memmem::find;
 

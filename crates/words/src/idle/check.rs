@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The page. `files` is how many values were read, `written` the script, `again`
 /// the command with a place for it.
 pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again: &str) -> String {
-    let us = |ns: i64| (ns + 500) / 1_000;
+    let us = |ns: i64| ns.saturating_add(500) / 1_000;
     let mut out = String::new();
     let deepest = r.faults.iter().find(|f| f.worst().is_some());
     out += &wrap(&match (r.faults.len(), deepest) {

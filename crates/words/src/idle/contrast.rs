@@ -48,7 +48,7 @@ pub(super) fn text(c: &Contrast) -> String {
     );
     for w in &c.workloads {
         for (side, s) in c.sides.iter().zip(&w.sums) {
-            let tenths = (s.mean_latency() + 50) / 100;
+            let tenths = s.mean_latency().saturating_add(50) / 100;
             let _ = writeln!(
                 out,
                 "{:<18}{:<14}{:>13}{:>10}{:>12}{:>10}",

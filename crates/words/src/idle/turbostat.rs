@@ -12,7 +12,7 @@ pub(super) fn percent(thousandths: i64) -> String {
     if (1..50).contains(&thousandths) {
         return "<0.1 %".into();
     }
-    let tenths = (thousandths.max(0) + 50) / 100;
+    let tenths = thousandths.max(0).saturating_add(50) / 100;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 

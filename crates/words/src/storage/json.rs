@@ -147,7 +147,7 @@ pub fn json(page: &Page<'_>) -> Value {
             "name": j.name, "direction": j.direction, "requests": Some(j.requests).filter(|n| *n > 0),
             "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
-            "iops": j.rate.map(|r| (r + 500) / 1_000),
+            "iops": j.rate.map(|r| r.saturating_add(500) / 1_000),
             "depth": j.depth, "threads": j.threads,
             "queue": j.queue().map(|q| json!({
                 "under_way_thousandths": q.under_way, "wanted": q.wanted, "expected": q.expected,

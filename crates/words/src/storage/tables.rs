@@ -157,7 +157,7 @@ pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
                 &format!(
                     "  {:>12} MHz{:>14} s{:>9}{}",
                     format!("{}.{}", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000),
-                    format!("{}.{}", grouped((l.time + 50) / 1_000), (l.time + 50) % 1_000 / 100),
+                    seconds(l.time),
                     percent(l.time, all),
                     if l.now { "  now" } else { "" }
                 ),
@@ -219,8 +219,8 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
     for j in jobs {
         let Some(q) = j.queue() else { continue };
         let name = format!("{} {}", safe(&j.name), j.direction);
-        let rate = j.rate.map_or(String::new(), |r| grouped((r + 500) / 1_000));
-        let tenths = (q.under_way + 50) / 100;
+        let rate = j.rate.map_or(String::new(), |r| grouped(r.saturating_add(500) / 1_000));
+        let tenths = q.under_way.saturating_add(50) / 100;
         let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
         let text = match (q.wanted, q.expected) {
             (Some(n), Some(e)) if q.explains => format!(
@@ -334,4 +334,10 @@ fn beside(p: &mut Page, jobs: &[Job]) {
             p.paragraph(2, &text);
         }
     }
+}
+
+/// `1 234.5` of milliseconds.
+fn seconds(ms: u64) -> String {
+    let tenths = ms / 100 + u64::from(ms % 100 >= 50);
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
