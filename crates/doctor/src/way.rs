@@ -91,8 +91,6 @@ pub enum Teller {
     Table,
     /// fwts.
     Tool,
-    /// A sentence.
-    Person,
 }
 
 /// A mark of a firmware.

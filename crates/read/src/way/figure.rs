@@ -1,4 +1,4 @@
-//! Times that people and tools measured around a sleep: tables, sentences, fwts.
+//! Times that people and tools measured around a sleep: tables, fwts.
 
 use super::shown::shown;
 use crate::night::is_of_sleep;
@@ -6,9 +6,6 @@ use dormouse_doctor::way::{Figure, Teller};
 
 /// So many are kept.
 const MOST: usize = 40;
-
-/// A sentence has fewer bytes.
-const SENTENCE: usize = 400;
 
 pub(super) fn read(text: &str) -> Vec<Figure> {
     let mut out = Vec::new();
@@ -50,7 +47,6 @@ pub(super) fn read(text: &str) -> Vec<Figure> {
             out.push(Figure { line, text: shown(raw), what, value, by: Teller::Tool });
             continue;
         }
-        sentences(plain, line, &mut out);
     }
     out
 }
@@ -65,32 +61,6 @@ fn fwts(line: &str) -> Option<(String, String)> {
     let (what, value) = line.split_once(':')?;
     let known = matches!(what, "Suspend" | "Resume") && value.ends_with(" seconds");
     known.then(|| (what.to_ascii_lowercase(), value.trim().into()))
-}
-
-/// Sentences that say how long something around a sleep takes.
-fn sentences(line: &str, at: u64, out: &mut Vec<Figure>) {
-    // A line of a log is no sentence.
-    if line.starts_with(['[', '#', '/', '-']) || crate::text::has_date(line.as_bytes()) {
-        return;
-    }
-    for part in line.split(". ").flat_map(|s| s.split("; ")) {
-        let lower = part.to_ascii_lowercase();
-        let of_wake = ["resum", "wake", "waking", "restor", "hibernat", "unlock"];
-        let lasts = ["took", "take", "slow", "delay", "wait", "need", "not ready", "fast"];
-        let any = |of: &[&str]| of.iter().any(|w| lower.contains(w));
-        if part.contains("] ") || part.len() > SENTENCE || !any(&of_wake) || !any(&lasts) {
-            continue;
-        }
-        // A sentence has words that no message has.
-        let words = part.split_whitespace().filter(|w| w.bytes().all(|b| b.is_ascii_alphabetic()));
-        if words.count() < 4 {
-            continue;
-        }
-        if let Some(value) = duration(part) {
-            let what = part.trim().trim_end_matches('.').to_string();
-            out.push(Figure { line: at, text: shown(line), what, value, by: Teller::Person });
-        }
-    }
 }
 
 /// The first `12.3 s`, `8-second`, `90 ms` of a text.
@@ -125,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_sentences_and_fwts_tell_times() {
+    fn tables_and_fwts_tell_times() {
         let text = "Time from suspend to resume\n\n| run | resume → usable |\n|---|---|\n\
             | old hook | **31.5 s** |\n| new hook | 12 ms |\n\
             The laptop needs almost 40 seconds to wake up from sleep.\n\
@@ -133,8 +103,7 @@ mod tests {
         let all: Vec<_> = read(text).into_iter().map(|f| (f.line, f.what, f.value, f.by)).collect();
         assert_eq!(all[0], (5, "old hook, resume → usable".into(), "31.5 s".into(), Teller::Table));
         assert_eq!(all[1].2, "12 ms");
-        assert_eq!((all[2].0, all[2].2.as_str(), all[2].3), (7, "40 seconds", Teller::Person));
-        assert_eq!((all[3].1.as_str(), all[3].2.as_str()), ("suspend", "2.101 seconds"));
-        assert_eq!(all.len(), 4);
+        assert_eq!((all[2].1.as_str(), all[2].2.as_str()), ("suspend", "2.101 seconds"));
+        assert_eq!(all.len(), 3, "a sentence is no measurement");
     }
 }

@@ -3,7 +3,7 @@
 //! | file | reads |
 //! |---|---|
 //! | `step` | lines of logind, systemd, hooks, networks and Android with their times |
-//! | `figure` | tables and sentences with times that somebody measured |
+//! | `figure` | tables and tools with times that somebody measured |
 //! | `firmware` | cbmem, FPDT |
 //! | `graph` | calls of a graph of functions |
 //! | `shown` | a line as a finding quotes it |

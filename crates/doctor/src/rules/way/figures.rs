@@ -1,4 +1,4 @@
-//! Times that tables, tools and people tell.
+//! Times that tables and tools tell.
 
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -42,17 +42,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             Finding::new(("way-tool", Area::Phase, Level::Note), Confidence::Certain)
                 .says(format!("The tool tells: {}. No part of it is told as the firmware's, and what took the rest is not in the text.", list(&tool)))
                 .shown_by(lines(&tool)),
-        );
-        return;
-    }
-    let told = of(Teller::Person);
-    if !told.is_empty() && out.is_empty() && !case.night.speaks() {
-        let words: Vec<String> = told.iter().take(3).map(|f| format!("\"{}\"", f.what)).collect();
-        out.push(
-            Finding::new(("way-told", Area::Phase, Level::Note), Confidence::Guess)
-                .says(format!("The writer tells of times: {}. No line of a log in the text proves them or what took them.", words.join("; ")))
-                .look("Give the log of such a wake-up: journalctl -b -o short-precise.")
-                .shown_by(told.iter().take(3).map(|f| Evidence { doubtful: true, ..shown(f.line, &f.text) })),
         );
     }
 }

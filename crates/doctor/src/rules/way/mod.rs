@@ -16,6 +16,5 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     steps::judge(case, out);
     firmware::judge(case, out);
     graph::judge(case, out);
-    // Last: what people tell counts where lines tell nothing.
     figures::judge(case, out);
 }
