@@ -47,3 +47,18 @@ impl Case {
         &self.messages[attempt.first..attempt.end]
     }
 }
+
+#[cfg(test)]
+impl Case {
+    /// A log of lines with their times in ms.
+    pub(crate) fn of_log(lines: &[(i64, &str)]) -> Case {
+        let message = |(i, (ms, text)): (usize, &(i64, &str))| Message {
+            line: i as u64 + 1,
+            time: Some(dormouse_base::time::Ns::from_ms(*ms)),
+            second: None,
+            text: (*text).to_string().into(),
+            trust: crate::message::Trust::Logged,
+        };
+        Case { messages: lines.iter().enumerate().map(message).collect(), ..Case::default() }
+    }
+}

@@ -369,25 +369,17 @@ fn counted(text: &str) -> Option<Ns> {
 mod tests {
     use super::*;
 
-    fn case(lines: &[(i64, &str)]) -> Case {
-        let message = |(i, (ms, text)): (usize, &(i64, &str))| Message {
-            line: i as u64 + 1,
-            time: Some(Ns(ms * 1_000_000)),
-            second: None,
-            text: (*text).into(),
-            trust: Trust::Logged,
-        };
-        let messages: Vec<Message> = lines.iter().enumerate().map(message).collect();
-        Case { messages, ..Case::default() }
-    }
-
     fn told(lines: &[(i64, &str)]) -> Vec<String> {
         let say = |w: Wait| {
             let way = w.direction.map_or("?", Direction::name);
             let (cause, sure) = (w.cause.name(), w.confidence.name());
             format!("{} {way} {cause} {} {sure}", w.device.name, w.time.0 / 1_000_000)
         };
-        waits(&case(lines), &[(1, lines.len() as u64)]).remove(0).into_iter().map(say).collect()
+        waits(&Case::of_log(lines), &[(1, lines.len() as u64)])
+            .remove(0)
+            .into_iter()
+            .map(say)
+            .collect()
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn tenths(run: &Run<'_>) -> Option<(i64, i64)> {
     if at.len() < 4 || at.len() != run.percent.len() || run.percent[0].0 != 0 {
         return None;
     }
-    let mut all: Vec<i64> = at.windows(2).map(|w| w[1] - w[0]).collect();
+    let mut all: Vec<i64> = at.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
     let first = all.remove(0);
     all.sort_unstable();
     (all[0] >= 0).then(|| (first, all[all.len() / 2]))
@@ -143,7 +143,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
             say::span(Ns(first)),
             say::span(Ns(later))
         );
-        if first >= STANDS_OUT && first >= TIMES * later {
+        if first >= STANDS_OUT && later <= first / TIMES {
             level = Level::Slow;
             words = format!("{words} {tenth} No line says why the first took longer.");
             shown.extend(run.percent.iter().take(2).map(|p| p.1));
@@ -158,7 +158,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
         let mut before = m.time;
         for m in case.messages[at + 1..].iter().take(80) {
             let Some(t) = m.time else { continue };
-            if before.is_some_and(|b| t.0 - b.0 > JUMP) {
+            if before.is_some_and(|b| (t - b).0 > JUMP) {
                 why.push(format!("From the line at {} on stamps are of the frozen kernel's clock, which goes on where it stopped: that jump is no wait.", say::seconds(t)));
                 break;
             }
@@ -180,14 +180,16 @@ fn quiesce(case: &Case, out: &mut Vec<Finding>) {
     for (i, m) in case.messages.iter().enumerate() {
         let Some(rest) = m.after("quiesce of devices complete after ") else { continue };
         let Some(took) = thousandths(rest).and_then(|us| i64::try_from(us).ok()) else { continue };
-        let took = Ns(took * 1_000);
+        let took = Ns::from_us(took);
         if took < QUIESCE || m.has("late") || m.has("noirq") {
             continue;
         }
-        let from = m.time.map(|t| t.0 - took.0);
-        let inside = |x: &&Message| from.is_some_and(|f| x.time.is_some_and(|t| t.0 >= f));
-        let within: Vec<&Message> = case.messages[..i].iter().filter(inside).collect();
-        let firmware = within.iter().find(|x| x.has("WARNING:") && x.has("request_firmware"));
+        // Backwards to where it began.
+        let from = m.time.map(|t| t - took);
+        let inside = |x: &&Message| x.time.is_none() || x.time >= from;
+        let mut within = case.messages[..i].iter().rev().take_while(inside);
+        let firmware = within.find(|x| x.has("WARNING:") && x.has("request_firmware"));
+        let firmware = firmware.filter(|x| from.is_some() && x.time.is_some());
         let why = firmware.map_or(String::new(), |_| {
             "In that time the kernel warns that firmware was asked for while user space was frozen; that the one waited for the other is not said.".into()
         });
@@ -197,7 +199,7 @@ fn quiesce(case: &Case, out: &mut Vec<Finding>) {
                 .because(why)
                 .look("Boot with initcall_debug: the boot kernel then names each callback and its time.")
                 .costs(took)
-                .shown_by(lines(firmware.copied().into_iter().chain([m]))),
+                .shown_by(lines(firmware.into_iter().chain([m]))),
         );
     }
 }
@@ -205,18 +207,6 @@ fn quiesce(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Trust;
-
-    fn case(all: &[(i64, &str)]) -> Case {
-        let of = |(i, (ms, text)): (usize, &(i64, &str))| Message {
-            line: i as u64 + 1,
-            time: Some(Ns(ms * 1_000_000)),
-            second: None,
-            text: (*text).to_string().into(),
-            trust: Trust::Logged,
-        };
-        Case { messages: all.iter().enumerate().map(of).collect(), ..Case::default() }
-    }
 
     #[test]
     fn an_image_is_told_by_its_tenths_and_a_refused_one_by_nothing() {
@@ -229,12 +219,12 @@ mod tests {
             (6_510, "PM: Image loading progress:  20%"),
             (7_010, "PM: Image loading progress:  30%"),
         ];
-        judge(&case(&all), &mut out);
+        judge(&Case::of_log(&all), &mut out);
         assert_eq!((out[0].id, out[0].level), ("hib-image-time", Level::Slow));
         assert!(out[0].sentence.contains("The first tenth took 4.0 s, a later one 500 ms"));
         out.clear();
         judge(
-            &case(&[
+            &Case::of_log(&[
                 (1_000, "PM: Image mismatch: version"),
                 (1_001, "PM: Read 900 kbytes in 0.01 seconds (90.00 MB/s)"),
             ]),
@@ -243,7 +233,10 @@ mod tests {
         assert_eq!(out[0].id, "hib-rate-of-nothing");
         assert_eq!(out.len(), 1);
         out.clear();
-        judge(&case(&[(9_000, "PM: quiesce of devices complete after 2500.000 msecs")]), &mut out);
+        judge(
+            &Case::of_log(&[(9_000, "PM: quiesce of devices complete after 2500.000 msecs")]),
+            &mut out,
+        );
         assert_eq!((out[0].id, out[0].costs), ("hib-quiesce-slow", Some(Ns(2_500_000_000))));
     }
 }

@@ -10,6 +10,8 @@ use dormouse_base::time::Ns;
 
 /// A wait from here on is slow.
 const SLOW: i64 = 2_000_000_000;
+/// More than that is a clock that was moved, or another log.
+const JUMP: i64 = 200_000_000_000;
 /// A callback from here on.
 const CALLBACK: i64 = 100_000_000;
 /// So many lines alike make a series, whose distances differ by a twentieth at most.
@@ -57,8 +59,8 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
     let mut last: Option<&Message> = None;
     for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel() && m.time.is_some()) {
         if let (true, Some(a)) = (up, last) {
-            let gap = m.time.unwrap_or_default().0 - a.time.unwrap_or_default().0;
-            if (SLOW..200_000_000_000).contains(&gap) && longest.is_none_or(|l| gap > l.0) {
+            let gap = at(m).saturating_sub(at(a));
+            if (SLOW..JUMP).contains(&gap) && longest.is_none_or(|l| gap > l.0) {
                 longest = Some((gap, a, m));
             }
         }
@@ -121,7 +123,7 @@ fn phases(case: &Case, out: &mut Vec<Finding>) {
         if !up || took < SLOW || !m.trust.is_of_a_kernel() {
             continue;
         }
-        let begin = end.0 - took;
+        let begin = end.0.saturating_sub(took);
         // Backwards to its begin, so that many phases cost no more than their lines.
         let mut inside: Vec<&Message> = case.messages[..i]
             .iter()
@@ -131,8 +133,9 @@ fn phases(case: &Case, out: &mut Vec<Finding>) {
             .collect();
         inside.reverse();
         let Some(series) = series(&inside, took) else { continue };
-        let step = (at(series[series.len() - 1]) - at(series[0])) / (series.len() as i64 - 1);
-        let sum = at(series[series.len() - 1]) - begin;
+        let last = at(series[series.len() - 1]);
+        let step = last.saturating_sub(at(series[0])) / (series.len() as i64 - 1);
+        let sum = last.saturating_sub(begin);
         out.push(
             Finding::new(("phase-series", Area::Phase, Level::Slow), Confidence::Certain)
                 .says(format!("{} of devices took {}. {} lines like \"{}\" come every {} in it; from its begin to the last of them {} pass. What each of them waits for is not in the text.", head.trim_start_matches("PM: "), say::span(Ns(took)), series.len(), series[0].text.trim(), say::span(Ns(step)), say::span(Ns(sum))))
@@ -151,9 +154,9 @@ fn series<'a>(inside: &[&'a Message], took: i64) -> Option<Vec<&'a Message>> {
     inside.iter().take(64).find_map(|first| {
         let all: Vec<&Message> =
             inside.iter().filter(|m| alike(&m.text, &first.text)).take(64).copied().collect();
-        let gaps: Vec<i64> = all.windows(2).map(|w| at(w[1]) - at(w[0])).collect();
+        let gaps: Vec<i64> = all.windows(2).map(|w| at(w[1]).saturating_sub(at(w[0]))).collect();
         let (least, most) = (gaps.iter().min()?, gaps.iter().max()?);
-        let even = *least > 0 && (most - least).saturating_mul(EVEN) <= *most;
+        let even = *least > 0 && most.saturating_sub(*least).saturating_mul(EVEN) <= *most;
         let share = most.saturating_mul(all.len() as i64) >= took / 2;
         (all.len() >= SERIES && even && share).then_some(all)
     })
@@ -167,7 +170,11 @@ fn returned(m: &Message) -> Option<(&str, &str, i64)> {
     let function = function.split('+').next()?;
     let device = device.trim_end_matches("PM:").trim_end().trim_end_matches(':');
     let known = ["suspend", "resume", "freeze", "thaw", "poweroff", "restore"];
-    known.iter().any(|w| function.contains(w)).then_some((device, function, us * 1_000))
+    known.iter().any(|w| function.contains(w)).then_some((
+        device,
+        function,
+        us.saturating_mul(1_000),
+    ))
 }
 
 /// Callbacks with a timeout inside; and, where a text has nothing else, what they took.
@@ -180,14 +187,14 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
         // Its call has a line of its own where initcall_debug is on.
         let mut above = case.messages[..i].iter().rev().take(40);
         let called = above.find(|x| x.has("calling ") && x.has(function)).and_then(|x| x.time);
-        let begin = called.map_or(end.0 - took, |t| t.0);
+        let begin = called.map_or(end.0.saturating_sub(took), |t| t.0);
         let early = case.messages[..i].iter().rev().take(40).rev();
         let vain = early
             .filter(|x| x.time.is_some_and(|t| t.0 > begin))
             .find(|x| x.has("timed out") || x.has("timeout") || x.has("Timeout"));
         let Some(vain) = vain else { continue };
-        let waited = at(vain) - begin;
-        if waited * 2 < took {
+        let waited = at(vain).saturating_sub(begin);
+        if waited < took / 2 {
             continue;
         }
         out.push(
@@ -223,18 +230,6 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Trust;
-
-    fn case(all: &[(i64, &str)]) -> Case {
-        let of = |(i, (ms, text)): (usize, &(i64, &str))| Message {
-            line: i as u64 + 1,
-            time: Some(Ns(ms * 1_000_000)),
-            second: None,
-            text: (*text).to_string().into(),
-            trust: Trust::Logged,
-        };
-        Case { messages: all.iter().enumerate().map(of).collect(), ..Case::default() }
-    }
 
     #[test]
     fn waits_on_the_way_up_are_named_by_their_lines() {
@@ -246,7 +241,7 @@ mod tests {
             (6_200, "PM: suspend exit"),
             (90_000, "usb 1-1: new high-speed USB device"),
         ];
-        judge(&case(&up), &mut out);
+        judge(&Case::of_log(&up), &mut out);
         assert_eq!(
             (out.len(), out[0].id, out[0].costs),
             (1, "phase-pause", Some(Ns(6_000_000_000)))
@@ -257,7 +252,7 @@ mod tests {
             (130, "PM: Image saving progress:   0%"),
             (9_130, "PM: Image saving progress:  10%"),
         ];
-        judge(&case(&image), &mut out);
+        judge(&Case::of_log(&image), &mut out);
         assert!(out.is_empty(), "the image is written on the way down");
         let even = [
             (4_000, "pwr_call: Set AAA to 1"),
@@ -265,7 +260,7 @@ mod tests {
             (8_000, "pwr_call: Set C9 to 1"),
             (8_010, "PM: noirq resume of devices complete after 6005.000 msecs"),
         ];
-        judge(&case(&even), &mut out);
+        judge(&Case::of_log(&even), &mut out);
         assert_eq!(out[0].id, "phase-series");
         assert!(out[0].sentence.contains("every 2.0 s"), "{}", out[0].sentence);
     }
@@ -277,14 +272,14 @@ mod tests {
             (190, "spi-foo 9.spi: transfer timed out"),
             (210, "codec 2-001a: codec_resume+0x0/0x90 returned -110 after 205000 usecs"),
         ];
-        judge(&case(&vain), &mut out);
+        judge(&Case::of_log(&vain), &mut out);
         assert_eq!(out[0].id, "callback-timeout");
         out.clear();
         let short = [
             (10, "nic 0000:81:00.0: PM: pci_pm_resume+0x0/0x110 returned 0 after 3000 usecs"),
             (11, "nic 0000:81:00.1: PM: pci_pm_resume+0x0/0x110 returned 0 after 3100 usecs"),
         ];
-        judge(&case(&short), &mut out);
+        judge(&Case::of_log(&short), &mut out);
         assert!(out[0].sentence.contains("nothing in these lines is slow"));
     }
 }

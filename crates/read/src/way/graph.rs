@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Vec<Call> {
             open.push(Open { name, line, indent, inside: 0, cut: false });
         } else if let (Some(name), Some(ns)) = (name("();"), took) {
             if let Some(o) = open.last_mut() {
-                o.inside += ns;
+                o.inside = o.inside.saturating_add(ns);
             }
             out.push(Call {
                 line,
@@ -64,9 +64,9 @@ pub(super) fn read(text: &str) -> Vec<Call> {
             }
             let (Some(o), Some(ns)) = (open.pop(), took) else { continue };
             if let Some(above) = open.last_mut() {
-                above.inside += ns;
+                above.inside = above.inside.saturating_add(ns);
             }
-            let own = Some(ns - o.inside).filter(|own| *own >= 0 && !o.cut);
+            let own = Some(ns.saturating_sub(o.inside)).filter(|own| *own >= 0 && !o.cut);
             let (name, depth) = (o.name, open.len());
             out.push(Call { line: o.line, end: line, text: shown(raw), name, ns, own, depth });
         }

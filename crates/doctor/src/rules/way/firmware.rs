@@ -11,14 +11,14 @@ const SLOW: i64 = 2_000_000_000;
 
 /// `89.86 s`.
 fn seconds(ns: i64) -> String {
-    let c = (ns + 5_000_000) / 10_000_000;
+    let c = ns.saturating_add(5_000_000) / 10_000_000;
     format!("{}.{:02} s", c / 100, c % 100)
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let of = |t: Table| -> Vec<&Mark> { case.way.marks.iter().filter(|m| m.of == t).collect() };
     let steps = of(Table::Cbmem);
-    let sum: i64 = steps.iter().map(|m| m.ns.max(0)).sum();
+    let sum: i64 = steps.iter().map(|m| m.ns.max(0)).fold(0, i64::saturating_add);
     if let Some(most) = steps.iter().max_by_key(|m| m.ns).filter(|_| steps.len() > 2) {
         let level = if most.ns >= SLOW { Level::Slow } else { Level::Note };
         out.push(

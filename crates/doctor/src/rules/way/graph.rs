@@ -32,7 +32,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let last = way[way.len() - 1];
         let below = inside.iter().filter(|c| c.depth == last.depth + 1 && c.line > last.line);
         let next = below.filter(|c| c.ns <= last.ns).max_by_key(|c| c.ns);
-        let Some(next) = next.filter(|c| c.ns * SHARE >= last.ns) else { break };
+        let Some(next) = next.filter(|c| c.ns.saturating_mul(SHARE) >= last.ns) else { break };
         way.push(next);
     }
     let path: Vec<String> = way.iter().map(|c| format!("{} {}", c.name, ms(c.ns))).collect();
