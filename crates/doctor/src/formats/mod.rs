@@ -12,8 +12,8 @@ mod pattern;
 use crate::words::Words;
 pub use meaning::Meaning;
 use pattern::{Kind, Piece, parameters, pieces};
-use rustc_hash::FxHashMap;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 const TABLE: &str = include_str!("table.txt");
@@ -137,8 +137,26 @@ pub struct Formats {
     wordless: Vec<usize>,
 }
 
-/// Each word of each message is looked up, and nobody outside chooses them.
-type Index = FxHashMap<Vec<u8>, Vec<usize>>;
+type Index = HashMap<Vec<u8>, Vec<usize>, BuildHasherDefault<Quick>>;
+
+/// A hash of words that nobody outside chooses, eight letters at a time: each word of each
+/// message is looked up.
+#[derive(Debug, Default)]
+struct Quick(u64);
+
+impl Hasher for Quick {
+    fn write(&mut self, word: &[u8]) {
+        for letters in word.chunks(8) {
+            let number = letters.iter().fold(0, |n, b| n << 8 | u64::from(*b));
+            // An odd number near 2^64 over the golden ratio spreads the bits.
+            self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
 
 /// The table.
 pub fn all() -> &'static Formats {
