@@ -65,6 +65,13 @@ pub enum Wrong {
     },
 }
 
+impl Wrong {
+    /// Whether a single look fell into a call: that proves no call without end.
+    pub fn seen_once(&self) -> bool {
+        matches!(self, Wrong::Stuck { since: None, seen: 0 | 1, .. })
+    }
+}
+
 /// A device whose runtime power management is broken: it is neither held awake nor at
 /// rest by anybody's choice.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
 use super::host::NEAR;
-use super::{host, unit};
+use super::{host, libc, unit};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -108,7 +108,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         // systemd before 240 names the file.
         let systemd = || m.after("Failed to write /sys/power/state: ");
         let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
-            unit::said_by_libc(why)
+            libc::said_by_libc(why)
         } else if m.has("Failed to suspend") {
             case.messages[i + 1..].iter().take(2).find_map(python)
         } else {

@@ -10,6 +10,7 @@ mod hibernation;
 mod host;
 mod image;
 pub(crate) mod knob;
+mod libc;
 mod line;
 pub(crate) mod mode;
 mod night;

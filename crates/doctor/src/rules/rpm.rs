@@ -294,30 +294,34 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
         const AGAIN: &str = "Look again after some seconds: cat its power/runtime_status.";
         const STUCK: &str =
             "Look where its thread waits: echo w > /proc/sysrq-trigger, then dmesg.";
-        let (words, advice) = if values.last().is_some_and(|v| v.value == "error") {
+        let last = values.last().map_or("", |v| v.value.as_str());
+        let (words, advice, level) = if last == "error" {
             (
                 "has runtime_status error: a callback failed, and the core calls none until that is cleared",
                 CLEAR,
+                Level::Broken,
             )
         } else if values.len() > 1 && all("resuming") {
-            ("was resuming at run time each time it was looked at: its resume does not end", STUCK)
+            (
+                "was resuming at run time each time it was looked at: its resume does not end",
+                STUCK,
+                Level::Broken,
+            )
         } else if values.len() > 1 && all("suspending") {
             (
                 "was suspending at run time each time it was looked at: its suspend does not end",
                 STUCK,
+                Level::Broken,
             )
-        } else if values
-            .last()
-            .is_some_and(|v| matches!(v.value.as_str(), "resuming" | "suspending"))
-        {
+        } else if matches!(last, "resuming" | "suspending") {
             (
                 "was in the middle of a call of runtime power management when it was looked at; one look does not tell whether the call ends",
                 AGAIN,
+                Level::Note,
             )
         } else {
             continue;
         };
-        let level = if advice == AGAIN { Level::Note } else { Level::Broken };
         let device = folder.trim_end_matches("/power").rsplit('/').next().unwrap_or(folder);
         // A trace says more than one look.
         let told = |f: &Finding| f.about.devices.iter().any(|d| d.name == device);

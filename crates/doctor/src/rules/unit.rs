@@ -1,4 +1,4 @@
-//! Services of systemd that put the machine to sleep, and the words of programs for errors.
+//! Services of systemd that put the machine to sleep.
 
 use crate::case::Case;
 use crate::evidence::lines;
@@ -27,21 +27,4 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .times(said.len())
         .shown_by(lines(said));
     out.push(f);
-}
-
-/// The number of an error that the C library put into words, of those that a write to
-/// `/sys/power/state` can give.
-pub(super) fn said_by_libc(why: &str) -> Option<i32> {
-    const WORDS: [(&str, i32); 9] = [
-        ("Operation not permitted", 1),
-        ("Interrupted system call", 4),
-        ("Input/output error", 5),
-        ("Cannot allocate memory", 12),
-        ("Device or resource busy", 16),
-        ("No such device", 19),
-        ("Invalid argument", 22),
-        ("No space left on device", 28),
-        ("Connection timed out", 110),
-    ];
-    WORDS.iter().find(|w| why.starts_with(w.0)).map(|w| w.1)
 }

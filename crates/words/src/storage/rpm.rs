@@ -118,17 +118,12 @@ fn holders(p: &mut Page, title: &str, all: &[Held], top: usize) {
 }
 
 fn broken(p: &mut Page, all: &[Broken], top: usize) {
-    let (once, broken): (Vec<&Broken>, _) = all.iter().partition(|b| seen_once(&b.wrong));
+    let (once, broken): (Vec<&Broken>, _) = all.iter().partition(|b| b.wrong.seen_once());
     for (title, all) in
         [("Runtime power management is broken", broken), ("In a call when it was read", once)]
     {
         list(p, title, all.iter().map(|b| (b.name.as_str(), wrong(&b.wrong))), top);
     }
-}
-
-/// Whether a single look fell into a call: that proves no call without end.
-fn seen_once(wrong: &Wrong) -> bool {
-    matches!(wrong, Wrong::Stuck { since: None, seen: 0 | 1, .. })
 }
 
 /// `1 device is`, `3 devices are`.
@@ -152,7 +147,7 @@ fn answer(a: &Answer<'_>) -> String {
     if let Some(first) = broken.first() {
         let all: BTreeSet<&str> = broken.iter().map(|b| b.name.as_str()).collect();
         let what = match first.wrong {
-            _ if broken.iter().all(|b| seen_once(&b.wrong)) => "may hang in a call",
+            _ if broken.iter().all(|b| b.wrong.seen_once()) => "may hang in a call",
             Wrong::Stuck { .. } if all.len() == 1 => "hangs in a call",
             _ if all.len() == 1 => "has an error",
             _ => "have errors or hang in a call",
