@@ -16,6 +16,10 @@ pub enum ImageWork {
 }
 
 impl ImageWork {
+    /// In the order of their numbers.
+    pub const ALL: [ImageWork; 4] =
+        [ImageWork::Allocate, ImageWork::Copy, ImageWork::Write, ImageWork::Read];
+
     /// `allocate`, `copy`, `write` or `read`.
     pub fn name(self) -> &'static str {
         match self {

@@ -12,6 +12,7 @@ use super::share::{is_below, per_mille};
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::device::DeviceId;
+use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
@@ -62,6 +63,8 @@ pub enum Other {
     },
     /// A phase without devices (sync, freeze, CPUs, thaw).
     Phase(Phase),
+    /// What a hibernation does with its image: all such steps of the half together.
+    Image(ImageWork),
     /// Time inside a phase of devices that no callback explains: all such pieces
     /// of its critical path together.
     Unexplained(Phase),
@@ -304,6 +307,7 @@ fn other(
         }
     };
     let mut plain = [Ns::ZERO; Phase::ALL.len()];
+    let mut image = ImageWork::ALL.map(|work| (work, Ns::ZERO));
     for r in rows.list.iter().filter(|r| r.direction == direction) {
         match r.what {
             What::Gap { after, before } => offer(Other::Gap { after, before }, r.counted),
@@ -317,8 +321,12 @@ fn other(
                     offer(Other::Unexplained(phase), unexplained(view).min(r.counted));
                 }
             }
-            What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump | What::Image(_) => {}
+            What::Image(work) => image[work as usize].1 += r.counted,
+            What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump => {}
         }
+    }
+    for (work, took) in image {
+        offer(Other::Image(work), took);
     }
     for p in Phase::ALL {
         offer(Other::Phase(p), plain[p as usize]);

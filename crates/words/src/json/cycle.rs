@@ -167,6 +167,7 @@ fn answer(w: &mut Emit<'_>, devices: &Devices<'_>, cycle: &Cycle, view: &CycleVi
     let (kind, phase, time) = match (half.elsewhere(), best) {
         (Some((Other::Gap { .. }, t)), _) => ("gap", None, t),
         (Some((Other::Phase(p), t)), _) => ("phase", Some(p), t),
+        (Some((Other::Image(_), t)), _) => ("image", None, t),
         (Some((Other::Unexplained(p), t)), _) => ("unexplained", Some(p), t),
         (None, Some(b)) => ("device", b.phase, b.on_path),
         (None, None) => ("none", None, Ns::ZERO),

@@ -296,6 +296,7 @@ fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str) -> String {
             format!("{t} ({part}) passed {place}.")
         }
         Other::Phase(p) => format!("{t} ({part}) went into {}, which has no devices.", phase(p)),
+        Other::Image(work) => format!("{t} ({part}) went into the image ({}).", work.name()),
         Other::Unexplained(p) => {
             // Of a half that is called like its phase the words must say which.
             format!("{t} ({part}) in its {} phase {silence}.", phase(p))

@@ -1,0 +1,128 @@
+//! Texts that hold a piece of a sleep, or whose keeper was frozen with everybody else.
+
+use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::time::Ns;
+use dormouse_doctor::finding::Level;
+use dormouse_doctor::judge;
+use dormouse_read::doctor::read_bytes as heard;
+use dormouse_read::{Options, read_bytes};
+
+fn cycles(text: &str) -> Vec<Cycle> {
+    let reading = read_bytes("log", text.as_bytes(), &Options::default());
+    reading.map_or(Vec::new(), |r| r.captures.into_iter().flat_map(|c| c.cycles).collect())
+}
+
+/// A night whose keeper wrote all from the freezing on in the morning, `step` microseconds a
+/// line.
+fn caught_up(step: usize) -> String {
+    let evening = ["PM: suspend entry (s2idle)", "Filesystems sync: 0.011 seconds"];
+    let morning = [
+        "Freezing user space processes",
+        "Freezing user space processes completed (elapsed 0.003 seconds)",
+        "OOM killer disabled.",
+        "Freezing remaining freezable tasks",
+        "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)",
+        "printk: Suspending console(s) (use no_console_suspend to debug)",
+        "ACPI: EC: interrupt blocked",
+        "ACPI: EC: interrupt unblocked",
+        "OOM killer enabled.",
+        "Restarting tasks: Starting",
+        "Restarting tasks: Done",
+        "PM: suspend exit",
+    ];
+    let first = evening.iter().enumerate().map(|(i, t)| {
+        format!("2026-03-05T23:10:02.{:06}+0100 crake kernel: {t}\n", 100_000 + i * 12_000)
+    });
+    let last = morning.iter().enumerate().map(|(i, t)| {
+        format!("2026-03-06T06:31:40.{:06}+0100 crake kernel: {t}\n", 5_000 + i * step)
+    });
+    first.chain(last).collect()
+}
+
+#[test]
+fn a_night_before_the_freezing_is_the_keepers() {
+    let list = cycles(&caught_up(400));
+    let c = &list[0];
+    assert_eq!((list.len(), c.outcome, c.asleep), (1, Outcome::Slept, None));
+    assert!(c.end - c.start < Ns::from_ms(40), "{c:?}");
+    assert!(c.exit.is_some_and(|e| e - c.end < Ns::from_ms(40)), "{c:?}");
+    // A keeper who was awake saw devices come back, so his pause is one.
+    let slow = cycles(&caught_up(40_000));
+    assert!(slow[0].end - slow[0].start > Ns::from_ms(3_600_000), "{slow:?}");
+}
+
+#[test]
+fn delta_stamps_alone_are_times() {
+    let log = [
+        (0, "PM: suspend entry (deep)"),
+        (31, "Filesystems sync: 0.030 seconds"),
+        (2, "Freezing user space processes"),
+        (5, "Freezing user space processes completed (elapsed 0.005 seconds)"),
+        (610, "PM: suspend of devices complete after 603.000 msecs"),
+    ];
+    for calendar in ["", "Thu Apr  2 20:58:01 2026 "] {
+        let line =
+            |(ms, t): &(u32, &str)| format!("[{calendar}<{:12.6}>] {t}\n", f64::from(*ms) / 1e3);
+        let list = cycles(&log.iter().map(line).collect::<String>());
+        assert_eq!(list[0].suspend_time(), Some(Ns::from_ms(648)), "{calendar}");
+    }
+}
+
+#[test]
+fn months_in_numbers_tell_which_line_is_the_newest() {
+    let text = "9月 14 22:30:15 kite kernel: Freezing user space processes completed (elapsed 0.007 seconds)\n\
+        9月 14 22:30:15 kite kernel: Freezing user space processes\n\
+        9月 13 08:12:09 kite kernel: Freezing user space processes completed (elapsed 0.002 seconds)\n\
+        9月 13 08:12:09 kite kernel: Freezing user space processes\n\
+        9月 11 09:00:41 kite kernel: Freezing user space processes completed (elapsed 0.004 seconds)\n\
+        9月 11 09:00:41 kite kernel: Freezing user space processes\n\
+        8月 31 17:20:02 kite kernel: Freezing user space processes completed (elapsed 0.009 seconds)\n\
+        8月 31 17:20:02 kite kernel: Freezing user space processes\n";
+    let took: Vec<i64> =
+        cycles(text).iter().map(|c| c.phases[0].duration().0 / 1_000_000).collect();
+    assert_eq!(took, [9, 4, 2, 7]);
+}
+
+#[test]
+fn lines_of_failed_freezing_are_attempts() {
+    let text = "71200.100000] Freezing of tasks failed after 20.006 seconds (3 tasks refusing to freeze, wq_busy=0):\n\
+        [71290.100000] Freezing of tasks failed after 20.002 seconds (0 tasks refusing to freeze, wq_busy=1):\n\
+        [71380.100000] Freezing user space processes failed after 7.004 seconds (1 tasks refusing to freeze, wq_busy=0):\n";
+    let list = cycles(text);
+    let took: Vec<i64> =
+        list.iter().map(|c| c.suspend_time().map_or(0, |t| t.0 / 1_000_000)).collect();
+    assert_eq!(took, [20_006, 20_002, 7_004]);
+    assert!(list.iter().all(|c| c.outcome == Outcome::FreezeFailed { errno: -16 }));
+    let sleeps = judge(&heard("log", text.as_bytes()).case).sleeps;
+    assert_eq!(sleeps.len(), 3);
+    assert!(sleeps.iter().all(|s| !s.begun && !s.closed), "{sleeps:?}");
+}
+
+/// The words of kernels before 5.5.
+#[test]
+fn an_old_kernel_that_reads_an_image_does_not_sleep() {
+    let text = "[    4.100000] PM: Looking for hibernation image.\n\
+        [    4.100300] PM: Image signature found, resuming\n\
+        [    4.103000] PM: Preparing processes for restore.\n\
+        [    4.103100] Freezing user space processes ... (elapsed 0.000 seconds) done.\n\
+        [    4.103900] OOM killer disabled.\n\
+        [    4.104000] PM: Loading hibernation image.\n\
+        [    5.300000] PM: Image mismatch: version\n\
+        [    5.300200] PM: Failed to load hibernation image, recovering.\n\
+        [    5.300400] OOM killer enabled.\n\
+        [    5.300500] Restarting tasks ... done.\n";
+    assert!(cycles(text).iter().all(|c| c.reads_image));
+    assert!(judge(&heard("log", text.as_bytes()).case).sleeps.is_empty());
+}
+
+#[test]
+fn a_device_that_is_gone_after_a_sleep_is_found_without_its_begin() {
+    let gone = "snd_hda_intel 0000:0b:00.1: Unable to change power state from D3hot to D0, device inaccessible";
+    let found = |before: &str| {
+        let text = format!("[  812.300000] {before}\n[  813.000000] {gone}\n");
+        let findings = judge(&heard("log", text.as_bytes()).case).findings;
+        findings.iter().any(|f| f.id == "device-not-powered" && f.level == Level::Broken)
+    };
+    assert!(found("PM: suspend exit") && found("PM: hibernation: hibernation exit"));
+    assert!(!found("usb 3-1: USB disconnect, device number 4"), "awake it may be pulled out");
+}
