@@ -21,6 +21,8 @@ struct Pair<'a> {
     /// By how much it grew.
     by: u64,
     slept: bool,
+    /// Nobody but a person says that.
+    told: bool,
     /// How long the sleep between them was, if the text says.
     length: Option<Length>,
     lines: [&'a Item; 2],
@@ -61,11 +63,11 @@ fn length(between: &[Item]) -> Option<Length> {
     }
     let told = |i: &Item| match i.fact {
         Fact::Slept(s) => s,
-        Fact::Idled(s) => Some(s),
+        Fact::Idled(s) | Fact::Lasted(s) => Some(s),
         _ => None,
     };
     let seconds = between.iter().filter_map(told).fold(0, u64::saturating_add);
-    let reported = between.iter().any(|i| matches!(i.fact, Fact::Report(_)));
+    let reported = between.iter().any(|i| matches!(i.fact, Fact::Report(_) | Fact::Lasted(_)));
     (seconds > 0).then_some(Length { seconds: seconds.min(YEAR), ordered: !reported })
 }
 
@@ -100,20 +102,31 @@ fn pairs(case: &Case) -> Vec<Pair<'_>> {
         // It counts s2idle alone.
         let modes: Vec<&str> = logged.map(|a| a.mode.as_str()).collect();
         let other = !modes.is_empty() && modes.iter().all(|m| matches!(*m, "deep" | "hibernation"));
-        let slept = slept_once
+        let seen = slept_once
             || !modes.is_empty()
             || between.iter().any(|i| matches!(i.fact, Fact::Slept(_)));
+        let told = !seen && between.iter().any(says_after);
         out.push(Pair {
             name: &later.name,
             of: later.of,
             by,
-            slept: slept && !other,
+            slept: (seen || told) && !other,
+            told,
             length: length(between),
             lines: [item, next],
         });
     }
     out.sort_by_key(|p| (p.lines[0].line, p.lines[1].line));
     out
+}
+
+/// Whether words above a reading say that it was taken after a sleep: `After resume:`.
+fn says_after(i: &Item) -> bool {
+    let Fact::Words(words) = &i.fact else { return false };
+    let last = words.rsplit(". ").next().unwrap_or(words).to_lowercase();
+    let last = last.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let sleep = ["suspend", "resum", "sleep", "s2idle", "s0ix", "wak"];
+    last.starts_with("after ") && sleep.iter().any(|w| last.contains(w))
 }
 
 fn time(us: u64) -> String {
@@ -260,7 +273,7 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
         };
         // Something may have woken it before its time.
         let early = deep != Depth::Whole && p.by >= LEAST && p.length.is_some_and(|l| l.ordered);
-        let sure = if early { Confidence::Likely } else { Confidence::Certain };
+        let sure = if early || p.told { Confidence::Likely } else { Confidence::Certain };
         let f = Finding::new(rule(deep), sure).says(words).shown_by(evidence(p));
         let f = f.shown_by(processor.filter(|_| deepest.is_none()).into_iter().flat_map(evidence));
         let f = f.shown_by(success.into_iter().flat_map(|s| s.1));
@@ -494,6 +507,16 @@ mod tests {
         assert_eq!(ids(vec![s0(5), Fact::Slept(None), s0(5)]), ["mode-name-only"]);
         assert!(ids(vec![s0(5), s0(5)]).is_empty(), "nobody says that it slept");
         assert!(ids(vec![s0(5), Fact::Slept(None), s0(0)]).is_empty(), "started anew");
+        let words = |w: &str| Fact::Words(w.into());
+        let after = |w: &str| judged(vec![s0(7), words(w), s0(7)]).first().map(|f| f.confidence);
+        assert_eq!(after("# After resume:"), Some(Confidence::Likely));
+        assert_eq!(after("It took long. After suspending twice"), Some(Confidence::Likely));
+        assert_eq!(after("Before suspend:"), None);
+        assert_eq!(after("After an update:"), None);
+        assert!(
+            ids(vec![s0(7), Fact::Lasted(90), s0(7)]).is_empty(),
+            "it may be a job that sleeps"
+        );
     }
 
     #[test]
