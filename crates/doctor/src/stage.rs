@@ -124,11 +124,14 @@ fn is_of_platform(m: &Message, words: &str) -> bool {
     m.after(words).is_some_and(|s| s.starts_with(['1', '2', '3', '4']))
 }
 
+/// Whether the message is the last that the core says of a sleep.
+pub(crate) fn ends_sleep(m: &Message) -> bool {
+    m.says("suspend exit") || m.says("hibernation exit") || m.says("Finishing wakeup")
+}
+
 /// Whether the message ends a sleep, or what is known of one.
 pub(crate) fn ends(m: &Message) -> bool {
-    m.says("suspend exit")
-        || m.says("hibernation exit")
-        || m.says("Finishing wakeup")
+    ends_sleep(m)
         || m.text.starts_with("Linux version ")
         // The attempt ends here, whatever the text has of its end.
         || m.says("Freezing ") && (m.has("failed after") || m.has("aborted"))
@@ -228,13 +231,8 @@ pub(crate) fn passed(from: &Message, to: &Message) -> Option<Ns> {
 /// Whether a message is the end of a sleep, or one of the lines before it that tell that tasks
 /// run again, and devices had gone down in that sleep: no freezing failed in it.
 pub(crate) fn is_over(messages: &[Message], at: usize) -> bool {
-    let over = |m: &Message| {
-        m.says("suspend exit")
-            || m.says("hibernation exit")
-            || m.says("Finishing wakeup")
-            || m.says("OOM killer enabled")
-            || m.has("Restarting tasks")
-    };
+    let over =
+        |m: &Message| ends_sleep(m) || m.says("OOM killer enabled") || m.has("Restarting tasks");
     if !over(&messages[at]) || !messages[at].trust.is_of_a_kernel() {
         return false;
     }

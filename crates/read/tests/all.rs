@@ -25,6 +25,7 @@ mod kernel_log;
 mod night;
 mod oracle;
 mod perfetto_oracle;
+mod pieces;
 mod posted;
 mod probing;
 #[path = "../../../fuzz/readers.rs"]

@@ -288,7 +288,8 @@ fn unpowered(case: &Case, out: &mut Vec<Finding>) {
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");
     // What is pulled out is gone too; only inside a sleep nobody pulls.
-    if case.attempts.is_empty() && case.parts.is_empty() {
+    let over = |m: &Message| m.trust.is_of_a_kernel() && stage::ends_sleep(m);
+    if case.attempts.is_empty() && case.parts.is_empty() && !case.messages.iter().any(over) {
         return;
     }
     for down in [true, false] {

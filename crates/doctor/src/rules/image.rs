@@ -134,7 +134,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     }
     let mut why = Vec::new();
     if let Some(threads) = run.threads {
-        let threads = threads.trim();
+        let threads = threads.trim().trim_end_matches('.');
         why.push(format!("It used {threads}."));
     }
     if let Some((first, later)) = tenths(run) {

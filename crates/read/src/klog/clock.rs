@@ -25,6 +25,10 @@ const BESIDE: i64 = 60_000_000_000;
 /// A keeper who was not frozen wrote each line within this time.
 const KEEPING: Ns = Ns::from_ms(50);
 
+/// A keeper who was frozen writes what he missed within this time. Devices of a machine
+/// need longer to go down and come back.
+const CATCHING_UP: Ns = Ns::from_ms(100);
+
 /// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
 fn hours(step: Ns) -> Option<Ns> {
     let count = (step.0 + HOUR / 2).div_euclid(HOUR);
@@ -40,6 +44,7 @@ impl Log<'_> {
         if !open && self.skew != Ns::ZERO {
             // Another attempt goes by the stamps again.
             let by = std::mem::take(&mut self.skew);
+            self.c.late = by;
             self.now -= by;
             self.clocks.iter_mut().flatten().for_each(|c| *c -= by);
         }
@@ -54,7 +59,7 @@ impl Log<'_> {
         if open && !self.c.timed() && !beside {
             // Where its first lines stand on the clock nobody knew until now.
             let by = time - self.now;
-            self.t.shift_open(by);
+            self.t.shift_open(Ns::MAX, by);
             self.c.shift(by);
         } else if let Some(last) = last.filter(|_| self.was_timed) {
             let set = hours(time - last).filter(|_| open && calendar && !beside);
@@ -107,6 +112,37 @@ impl Log<'_> {
         if self.timed && self.now > CALENDAR && by > KEEPING {
             self.skew -= by;
             self.now -= by;
+            self.c.closed += by;
+        }
+    }
+
+    /// Freezing begins, by a stamp of the calendar.
+    pub(super) fn freezing_begins(&mut self) {
+        let calendar = self.timed && self.now > CALENDAR;
+        self.c.freezing = calendar.then_some((self.now - self.skew, self.now));
+    }
+
+    /// Tasks run again. If all from their freezing to here came at once, the keeper was frozen
+    /// before he wrote of it, and the sleep lies in the pause before that, of which nobody
+    /// knows more.
+    pub(super) fn caught_up(&mut self) {
+        let Some((stamp, from)) = self.c.freezing.take() else { return };
+        let closed = std::mem::take(&mut self.c.closed);
+        if !self.timed || self.now - self.skew > stamp + closed + CATCHING_UP {
+            return;
+        }
+        self.c.missed = closed > PAUSE;
+        let Some(c) = self.t.current().filter(|c| !c.told.wakeup && !c.told.aborted) else {
+            return;
+        };
+        if c.told.pm_test || c.told.freeze_failed.is_some() {
+            return;
+        }
+        let ends = c.cycle.phases.iter().map(|p| p.end).filter(|end| *end <= from);
+        let before = ends.max().unwrap_or(c.cycle.start);
+        if from - before > PAUSE {
+            self.t.shift_open(before, from - before);
+            self.c.missed = true;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which way a log stands: `journalctl --reverse` and some log viewers write the newest
 //! line first.
 
+use super::dress;
 use super::prefix::{self, Record};
 use super::wrap::MAX_LINE;
 use crate::text;
@@ -53,7 +54,9 @@ pub(super) fn newest_first(bytes: &[u8]) -> bool {
     let mut last: Option<When> = None;
     let mut last_mark: Option<usize> = None;
     for line in bytes.split(|&b| b == b'\n').take(LINES) {
-        let record = prefix::strip(&line[..line.len().min(MAX_LINE)]);
+        let line = &line[..line.len().min(MAX_LINE)];
+        let plain = dress::plain(line);
+        let record = prefix::strip(plain.as_deref().unwrap_or(line));
         let mark = MARKS.iter().position(|m| text::find(record.text, m.as_bytes()).is_some());
         if let Some(mark) = mark {
             marks_on += u32::from(last_mark.is_some_and(|l| l < mark));

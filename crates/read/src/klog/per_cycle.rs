@@ -71,6 +71,15 @@ pub(crate) struct PerCycle {
     pub(super) returned: Option<(Box<[u8]>, i32)>,
     /// The last line that only the way down prints.
     pub down: Option<Ns>,
+    /// When freezing began, by its stamp and as the cycle counts.
+    pub(super) freezing: Option<(Ns, Ns)>,
+    /// How long whoever kept the log was frozen, by what the kernel measured.
+    pub(super) closed: Ns,
+    /// Whoever kept the log was frozen from then on, so that stamps until tasks ran again
+    /// tell of no time.
+    pub missed: bool,
+    /// What the stamps of this cycle were moved by in the end.
+    pub(super) late: Ns,
 }
 
 impl PerCycle {

@@ -324,9 +324,11 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let end = memchr::memchr(b']', &inside[..inside.len().min(64)])?;
     let (inside, rest) = (inside[..end].trim_ascii(), &inside[end + 1..]);
     // `dmesg --show-delta` and `journalctl -o short-delta` add the time since
-    // the line before: `[   12.345678 <    0.000012>]`.
-    let stamp = inside.split(|&b| b == b'<').next().unwrap_or(inside).trim_ascii_end();
-    let (stamp, cpu) = with_cpu(stamp);
+    // the line before: `[   12.345678 <    0.000012>]`, `[Thu Jan  1 00:00:12 2026 <    0.000012>]`.
+    let mut parts = inside.splitn(2, |&b| b == b'<');
+    let said = parts.next().unwrap_or(inside).trim_ascii_end();
+    let delta = parts.next().and_then(|d| since(d.strip_suffix(b">")?.trim_ascii()));
+    let (stamp, cpu) = with_cpu(said);
     if let Some(time) = seconds(stamp) {
         if r.pid.is_some() {
             return None;
@@ -345,8 +347,11 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
             .and_then(|f| number(f.strip_prefix(b"cpu")?))
             .and_then(|n| u32::try_from(n).ok());
         r.comm = fields.next().unwrap_or(b"");
-    } else if is_calendar(inside) {
-        r.said = inside;
+    } else if is_calendar(said) {
+        (r.said, r.since) = (said, delta);
+    } else if said.is_empty() && delta.is_some() {
+        // `dmesg --time-format delta`.
+        r.since = delta;
     } else if is_relative(inside) {
         r.since = inside.strip_prefix(b"+").and_then(since).or(Some(Ns::ZERO));
     } else if !is_date(inside) {
@@ -573,6 +578,9 @@ mod tests {
         assert_eq!(text("01-02 03:04:05.678  0  0 I  : [   12.345678] PM: x"), (t, None, m()));
         assert_eq!(text("[   12.345678 <    0.000012>] PM: x"), (t, None, m()));
         assert_eq!(text("[Thu Jan  1 00:00:12 2026] PM: x"), (None, None, m()));
+        assert_eq!(text("[Thu Jan  1 00:00:12 2026 <    0.000012>] PM: x"), (None, None, m()));
+        assert_eq!(text("[<    0.000012>] PM: x"), (None, None, m()));
+        assert_eq!(strip(b"[<    1.000012>] PM: x").since, Some(Ns(1_000_012_000)));
         assert_eq!(text("[Jan 1 00:00] PM: x"), (None, None, m()));
         assert_eq!(text("[Mar10 09:01] PM: x"), (None, None, m()));
         assert_eq!(text("[Mo M\u{e4}r 10 09:01:38 2025] PM: x"), (None, None, m()));

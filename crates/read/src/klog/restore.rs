@@ -13,6 +13,18 @@ use dormouse_base::time::Ns;
 /// The image's clock goes on within this time of when it was made.
 const SOON: Ns = Ns(600_000_000_000);
 
+/// Whether a message is the first that a kernel says before it reads an image
+/// (kernel/power/hibernate.c:software_resume, kernel/power/swap.c:swsusp_check, 3.0 to 7.3).
+pub(super) fn begins(message: &[u8]) -> bool {
+    const WORDS: [&[u8]; 4] = [
+        b"resume from hibernation",
+        b"Image signature found, resuming",
+        b"Preparing processes for restore.",
+        b"Preparing processes for hibernation restore.",
+    ];
+    WORDS.contains(&message)
+}
+
 impl Log<'_> {
     /// Whether a line says that the image is whole: it was copied since the line before
     /// (kernel/power/snapshot.c:swsusp_save), and nothing slept yet.
@@ -74,8 +86,8 @@ impl Log<'_> {
             self.wake(made_at);
             return None;
         }
-        if text == b"resume from hibernation" {
-            restore.begun = r.time;
+        if begins(text) {
+            restore.begun = restore.begun.or(r.time);
         }
         restore.last = r.time.or(restore.last);
         let elapsed = restore.begun.zip(restore.last).map_or(Ns::ZERO, |(a, b)| b - a);

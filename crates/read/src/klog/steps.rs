@@ -6,6 +6,7 @@ use super::grain::{PAUSE, PRINTING, TICK};
 use super::number::{msecs, number, seconds};
 use super::phase;
 use super::prefix::Record;
+use super::restore;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text;
@@ -28,7 +29,7 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         log.boot_of(text.split(|&b| b == b' ').nth(2).unwrap_or(b""));
         return true;
     }
-    if message(r.text) == b"resume from hibernation" && said(r) {
+    if restore::begins(message(r.text)) && said(r) {
         if !log.reads_its_image(b"") {
             log.open(&stamp, false);
             log.t.set_mode(Mode::Disk);
@@ -185,7 +186,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
                 }
             }
             end(log, phase, stamp);
-        } else if failed(log, rest, stamp) {
+        } else if failed(log, phase, rest, stamp) {
             end(log, phase, stamp);
         } else {
             settle(log, stamp);
@@ -197,6 +198,9 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
                 }
             }
             lasting(log, phase, stamp);
+            if user.is_some() {
+                log.freezing_begins();
+            }
             if let Some(took) = elapsed(rest) {
                 // Printed in whole milliseconds, cut off.
                 log.c.at_most = log.now + took + CUT_OFF;
@@ -214,7 +218,11 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         return true;
     }
     if let Some(rest) = text.strip_prefix(b"Freezing of tasks ") {
-        return failed(log, rest, stamp);
+        // Work that is still busy is looked for with kernel threads alone
+        // (kernel/power/process.c:try_to_freeze_tasks).
+        let busy = text::find(rest, b"wq_busy=1").is_some();
+        let phase = if busy { Phase::FreezeKernel } else { Phase::Freeze };
+        return failed(log, phase, rest, stamp);
     }
     if log.c.listing
         && let Some(name) = freeze::task(text)
@@ -247,6 +255,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         settle(log, stamp);
         log.c.listing = false;
         if log.t.open_serial() != 0 {
+            log.caught_up();
             log.up();
             quiet_sleep(log);
             lasting(log, Phase::Thaw, stamp);
@@ -256,6 +265,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         if log.t.open_serial() != 0 {
             if log.c.lasting != Some(Phase::Thaw) {
                 settle(log, stamp);
+                log.caught_up();
                 log.up();
                 quiet_sleep(log);
                 lasting(log, Phase::Thaw, stamp);
@@ -276,7 +286,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         }
         settle(log, stamp);
         log.up();
-        let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now);
+        let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now + log.c.late);
         if let Some(c) = log.t.current() {
             c.over = true;
             let first = c.cycle.exit.is_none() && c.cycle.lines.first != 0;
@@ -290,12 +300,24 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
 }
 
 /// Freezing did not succeed; whether `rest` says so, and with it how long it was tried.
-fn failed(log: &mut Log<'_>, rest: &[u8], stamp: &Stamp<'_>) -> bool {
+fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bool {
     let aborted = rest.starts_with(b"aborted after ");
     let Some(took) = rest.strip_prefix(b"aborted after ").or(rest.strip_prefix(b"failed after "))
     else {
         return false;
     };
+    let told = log.t.current().is_some_and(|c| c.told.freeze_failed.is_some());
+    if told || log.t.open_serial() == 0 {
+        // All that the text has of this attempt.
+        log.open(stamp, false);
+        let now = log.now;
+        log.now -= seconds(took).filter(|_| log.timed).unwrap_or(Ns::ZERO);
+        lasting(log, phase, stamp);
+        log.now = now;
+        if let Some(c) = log.t.current() {
+            c.whole = false;
+        }
+    }
     if let Some(took) = seconds(took) {
         advance(log, took);
         if matches!(log.c.lasting, Some(Phase::FreezeUser | Phase::FreezeKernel)) {
@@ -577,7 +599,7 @@ fn offline(text: &[u8]) -> Option<u32> {
 /// Without messages of the PM core about sleep, the embedded controller's tell
 /// roughly: it is silenced and woken inside the two noirq phases.
 fn quiet_sleep(log: &mut Log<'_>) {
-    if log.c.proven || log.c.woke.is_some() || !log.timed {
+    if log.c.proven || log.c.woke.is_some() || !log.timed || log.c.missed {
         return;
     }
     if let (Some(from), Some(to)) = log.c.quiet

@@ -137,19 +137,20 @@ impl Tracker {
     }
 
     /// The times of the open cycle so far were laid out from durations; now a stamp
-    /// says what `by` they are wrong by.
-    pub(crate) fn shift_open(&mut self, by: Ns) {
+    /// says what `by` they are wrong by. It moves what lies at `until` or before.
+    pub(crate) fn shift_open(&mut self, until: Ns, by: Ns) {
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else { return };
         let cycle = &mut c.cycle;
         let spans = cycle.phases.iter_mut().flat_map(|p| [&mut p.start, &mut p.end]);
         let calls = cycle.callbacks.iter_mut().flat_map(|b| [&mut b.start, &mut b.end]);
         let image = cycle.image.iter_mut().flat_map(|i| [&mut i.start, &mut i.end]);
         let events = cycle.events.iter_mut().map(|e| &mut e.time);
-        for time in spans.chain(calls).chain(image).chain(events) {
-            *time += by;
+        let one = [&mut cycle.start, &mut c.last];
+        for time in spans.chain(calls).chain(image).chain(events).chain(one) {
+            if *time <= until {
+                *time += by;
+            }
         }
-        cycle.start += by;
-        c.last += by;
     }
 
     /// Whether a cycle is open whose begin was seen.
