@@ -1,6 +1,7 @@
 //! The laws that hold for every cycle, on random ones, and the reasons on
 //! cycles small enough to check by hand.
 
+use super::answer::Other;
 use super::fixture::{MAIN, callback, capture, phase};
 use super::path::{Reason, Segment};
 use super::rows::What;
@@ -341,4 +342,6 @@ fn images_are_rows_and_rows_still_add_up() {
     assert_eq!(images.len(), 1);
     assert_eq!((images[0].counted, images[0].direction), (Ns(600), Direction::Suspend));
     assert_eq!(rows.list.iter().map(|r| r.counted).sum::<Ns>(), rows.total);
+    let down = explain(&c).remove(0).answer.suspend.and_then(|h| h.elsewhere());
+    assert_eq!(down, Some((Other::Image(ImageWork::Write), Ns(600))));
 }
