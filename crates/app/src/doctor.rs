@@ -10,12 +10,13 @@ use dormouse_base::loss::Losses;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::{self, Depth, Measured};
-use dormouse_doctor::finding::{Area, Confidence, Finding, Level, Unchecked};
+use dormouse_doctor::finding::{Area, Finding, Level, Unchecked};
+use dormouse_doctor::gate::{self, Told};
 use dormouse_doctor::now::{Waiting, Writer};
 use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Case, Report, judge, recorded};
+use dormouse_doctor::{Case, JudgedCase, Report, recorded};
 use dormouse_machine::look::look;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -34,14 +35,28 @@ pub struct Judged {
     pub report: Report,
     /// What could not be read.
     pub losses: Losses,
+    /// The text, where there is one.
+    pub case: Option<Arc<JudgedCase>>,
+    /// What a recorder measured around its cycles.
+    pub measured: Vec<Measured>,
 }
 
 impl Judged {
     /// How many findings say that something is broken, and are no guesses: those fail a
     /// check.
     pub fn broken(&self) -> usize {
-        let broken = |f: &&Finding| f.level == Level::Broken && f.confidence != Confidence::Guess;
+        let broken = |f: &&Finding| gate::counts(f, Level::Broken);
         self.report.findings.iter().filter(broken).count()
+    }
+
+    /// What gates judge.
+    pub fn told(&self) -> Told<'_> {
+        Told {
+            name: &self.name,
+            report: &self.report,
+            case: self.case.as_deref().map(|c| &**c),
+            measured: &self.measured,
+        }
     }
 }
 
@@ -74,7 +89,8 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
         for l in t.losses.list.iter().filter(|_| !inputs_are_binary) {
             why += &format!("\n  {}", safe(&l.advice));
         }
-        out.push(Judged { name: t.name.clone(), report, losses: t.losses.clone() });
+        let (name, losses, case) = (t.name.clone(), t.losses.clone(), Some(Arc::clone(&t.case)));
+        out.push(Judged { name, report, losses, case, measured: Vec::new() });
     }
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
@@ -106,7 +122,13 @@ fn recordings(given: &Given, name: &str) -> Result<Vec<Judged>> {
     let judged = slept.map(|c| {
         let mut report = recording(c, told);
         confirm(c, &mut report.findings);
-        Judged { name: name.to_string(), report, losses: c.losses.clone() }
+        Judged {
+            name: name.to_string(),
+            report,
+            losses: c.losses.clone(),
+            case: told.map(|h| Arc::clone(&h.case)),
+            measured: told.map_or(Vec::new(), |h| measured_of(c, std::slice::from_ref(h))),
+        }
     });
     Ok(judged.collect())
 }
@@ -248,8 +270,8 @@ pub(crate) fn looked(root: &Root) -> Looked {
 /// nothing, and needs no rights; what root would add is listed as not checked.
 pub fn live(root: &Root) -> Judged {
     let Looked { text, log, .. } = looked(root);
-    let case = &text.case;
-    let mut report = judge(case);
+    let case = JudgedCase::new(text.case);
+    let mut report = case.report().clone();
     // What the kernel still has of its log begins anywhere: lines are not counted.
     for e in report.findings.iter_mut().flat_map(|f| &mut f.evidence) {
         e.line = 0;
@@ -270,5 +292,6 @@ pub fn live(root: &Root) -> Judged {
         let open = root.may_list("/sys/kernel/debug");
         report.unchecked.push(if open { Unchecked::NoDebugfs } else { Unchecked::Debugfs });
     }
-    Judged { name: text.name, report, losses: text.losses }
+    let (case, measured) = (Some(Arc::new(case)), Vec::new());
+    Judged { name: text.name, report, losses: text.losses, case, measured }
 }

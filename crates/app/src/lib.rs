@@ -19,6 +19,8 @@ pub mod boot;
 #[cfg(feature = "host")]
 pub mod calibrate;
 #[cfg(feature = "host")]
+pub mod check;
+#[cfg(feature = "host")]
 pub mod clocks;
 #[cfg(feature = "host")]
 pub mod compare;

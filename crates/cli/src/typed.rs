@@ -66,6 +66,33 @@ fn each_verb_has_two_examples_that_parse() {
     }
 }
 
+/// The commands of the files for test systems, and of their page, with what stands for their
+/// variables there.
+#[test]
+fn each_command_of_the_files_for_test_systems_parses() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    for file in ["action.yml", "ci/lava.yaml", "docs/ci.md"] {
+        let text = fs::read_to_string(root.join(file)).expect(file);
+        let limits = text.lines().find_map(|l| {
+            let l = l.trim();
+            l.strip_prefix("default: --").or(l.strip_prefix("LIMITS: --"))
+        });
+        let limits = limits.map_or(String::new(), |l| format!("--{l}"));
+        for line in text.lines().map(|l| l.trim().trim_start_matches("- ")) {
+            let line = line.strip_prefix("sudo ").unwrap_or(line);
+            if !line.starts_with("dormouse ") {
+                continue;
+            }
+            let command = line.split([';', '>', '|', '#']).next().unwrap_or(line).trim();
+            let command = command.replace("\"$INPUT\"", "night.log").replace("$LIMITS", &limits);
+            parses(file, &command.replace("\"$CYCLES\"", "5"));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+}
+
 /// The commands after `Next:`, whole: a line goes on where a shell would read on.
 fn following(text: &str) -> Vec<String> {
     let begins = text.match_indices("\nNext: ").map(|(at, word)| &text[at + word.len()..]);

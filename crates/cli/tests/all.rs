@@ -15,6 +15,7 @@ mod decide_json;
 mod digits;
 mod doctor;
 mod domains;
+mod gates;
 mod given;
 mod handover;
 mod handover_idle;

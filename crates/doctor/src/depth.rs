@@ -115,24 +115,37 @@ pub fn depths(all: &[Measured]) -> Vec<(Measured, Depth)> {
 }
 
 /// How deep the last s2idle sleep of a log was, by the counter of the hardware that was
-/// read after it and the time that stood still meanwhile
-/// (kernel/time/timekeeping_debug.c).
+/// read after it and the time that stood still meanwhile.
 pub fn said(case: &Case) -> Option<Depth> {
-    let of = |name: &str| {
-        let v = case.values.iter().rev().find(|v| v.name() == name)?;
-        v.value.parse::<i64>().ok().map(|us| Ns(us.saturating_mul(1_000)))
-    };
     // Without a counter the drivers of power management units say it themselves.
-    let refused = || case.messages.iter().any(|m| mode::refused(m).is_some());
-    let Some(hardware) = of("last_hw_sleep") else {
-        return refused().then_some(Depth::NameOnly);
-    };
+    if of_stats(case, "last_hw_sleep").is_none() {
+        return is_refused(case).then_some(Depth::NameOnly);
+    }
+    let (m, works) = last(case)?;
+    depth(&m, works)
+}
+
+/// Whether a driver of the power management unit says that the last sleep was not deep.
+pub(crate) fn is_refused(case: &Case) -> bool {
+    case.messages.iter().any(|m| mode::refused(m).is_some())
+}
+
+/// The newest value of this name, in us.
+fn of_stats(case: &Case, name: &str) -> Option<Ns> {
+    let v = case.values.iter().rev().find(|v| v.name() == name)?;
+    v.value.parse::<i64>().ok().map(|us| Ns(us.saturating_mul(1_000)))
+}
+
+/// The last s2idle sleep of a log with `suspend_stats/last_hw_sleep` and the time that stood
+/// still meanwhile (kernel/time/timekeeping_debug.c), and whether that counter works.
+pub(crate) fn last(case: &Case) -> Option<(Measured, bool)> {
+    let hardware = of_stats(case, "last_hw_sleep")?;
     let last = case.attempts.iter().rev().find(|a| a.closed)?;
     let stood: Ns = case.of(last).iter().filter_map(mode::timekeeping).sum();
     if last.mode != "s2idle" || stood == Ns::ZERO {
         return None;
     }
-    let works = of("total_hw_sleep").is_some_and(|t| t > Ns::ZERO);
+    let works = of_stats(case, "total_hw_sleep").is_some_and(|t| t > Ns::ZERO);
     let most = case.values.iter().rev().find(|v| v.name() == "max_hw_sleep");
     let most = most.and_then(|v| v.value.parse().ok());
     let m = Measured {
@@ -143,7 +156,7 @@ pub fn said(case: &Case) -> Option<Depth> {
         hardware: in_range(Some(hardware), stood, most),
         ..Measured::default()
     };
-    depth(&m, works)
+    Some((m, works))
 }
 
 /// What the measured cycles say, the shallowest depth in most of them.

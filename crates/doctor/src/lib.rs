@@ -23,6 +23,7 @@
 //! | modes that a machine offers, and what hibernation needs | `offered` |
 //! | callbacks in the wrong phase, syncs that were given up | `phases` |
 //! | how deep it slept, by what was measured around a cycle | `depth` |
+//! | limits that were asked for, and whether they hold | `gate` |
 //! | who was last to freeze, by scheduler events | `freezing` |
 //! | what runtime PM did around a sleep | `runtime` |
 //! | power domains that were switched in callbacks | `switch` |
@@ -41,6 +42,7 @@ mod evidence;
 pub mod finding;
 pub mod formats;
 pub mod freezing;
+pub mod gate;
 mod judged;
 mod link;
 mod logs;

@@ -7,7 +7,9 @@
 use crate::analyse::CycleView;
 use crate::analyse::answer::Known;
 use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::gate::{self, Figure, Gate, Unit};
 use dormouse_base::phase::Direction;
+use dormouse_base::say::{capital, names, plural};
 use dormouse_base::stats::describe::median;
 use dormouse_base::time::Ns;
 use serde::Serialize;
@@ -28,6 +30,26 @@ pub struct Budgeted {
     pub suspend: Option<Half>,
     /// Of resume.
     pub resume: Option<Half>,
+}
+
+/// What became of everything that a check was asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gated {
+    /// The budgets of time, cycle by cycle.
+    #[serde(flatten)]
+    pub budgets: Budgeted,
+    /// Every gate that was asked for, those of time first.
+    pub gates: Vec<Gate>,
+    /// What all gates together come to.
+    pub verdict: gate::Verdict,
+}
+
+impl Gated {
+    /// Of budgets, and of what other subjects judged.
+    pub fn new(budgets: Budgeted, others: impl IntoIterator<Item = Gate>) -> Gated {
+        let gates: Vec<Gate> = budgets.gates().chain(others).collect();
+        Gated { budgets, verdict: gate::whole(&gates), gates }
+    }
 }
 
 /// One budget.
@@ -114,6 +136,85 @@ impl Budgeted {
     pub fn halves(&self) -> impl Iterator<Item = (Direction, &Half)> {
         let suspend = self.suspend.iter().map(|h| (Direction::Suspend, h));
         suspend.chain(self.resume.iter().map(|h| (Direction::Resume, h)))
+    }
+
+    /// The same as gates.
+    fn gates(&self) -> impl Iterator<Item = Gate> {
+        self.halves().map(|(direction, h)| {
+            let verdict = match h.verdict {
+                Verdict::Met => gate::Verdict::Met,
+                Verdict::Over => gate::Verdict::Missed,
+                Verdict::Unknown => gate::Verdict::Unknown,
+            };
+            let slowest = h.slowest.map(|t| Figure { nano: t.took_ns.0, unit: Unit::Seconds });
+            Gate::new(direction.name(), h.budget_ns.to_string())
+                .found(verdict, slowest)
+                .says(answer(direction, h))
+                .but(open(direction, h))
+        })
+    }
+}
+
+/// What became of a budget, as a sentence.
+fn answer(direction: Direction, h: &Half) -> String {
+    let (half, budget) = (capital(direction.name()), h.budget_ns);
+    let cycles = plural(h.judged, "cycle");
+    let slowest = h.slowest.as_ref().map(took).unwrap_or_default();
+    let median = h.median_ns.filter(|_| h.judged > 1);
+    let median = median.map_or(String::new(), |m| format!(", the median {m}"));
+    match h.verdict {
+        Verdict::Over => {
+            let n = h.over.len();
+            let take = if n == 1 { "takes" } else { "take" };
+            format!(
+                "{half} is over its budget: {n} of {cycles} {take} more than {budget}; the \
+                 slowest, {slowest}{median}."
+            )
+        }
+        Verdict::Met if h.judged == 1 => {
+            format!("{half} meets its budget of {budget}: {slowest}.")
+        }
+        Verdict::Met => format!(
+            "{half} meets its budget of {budget} in all {cycles}: the slowest, {slowest}{median}."
+        ),
+        Verdict::Unknown => format!(
+            "Whether {} meets {budget} is not known: no cycle can be judged.",
+            direction.name()
+        ),
+    }
+}
+
+/// `cycle 4, takes 1.25 s`.
+fn took(t: &Took) -> String {
+    let more = if t.at_least { "more than " } else { "" };
+    format!("cycle {}, takes {more}{}", t.cycle, t.took_ns)
+}
+
+/// Which cycles were not judged, and why; empty if all were.
+fn open(direction: Direction, h: &Half) -> String {
+    let mut kinds: Vec<Why> = h.open.iter().map(|o| o.why).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let each = |why: &Why| {
+        let of: Vec<String> =
+            h.open.iter().filter(|o| o.why == *why).map(|o| o.cycle.to_string()).collect();
+        let s = if of.len() == 1 { "" } else { "s" };
+        let of = match of.len() {
+            0..=3 => names(&of),
+            n => format!("{}, {} and {} more", of[0], of[1], n - 2),
+        };
+        let why = match why {
+            Why::DidNotSleep => "did not sleep".to_string(),
+            Why::NotShown => format!("no {} is in the input", direction.name()),
+            Why::NotTimed => "no phase of it can be timed".into(),
+            Why::Part => format!("only part of {} is in the input", direction.name()),
+        };
+        format!("cycle{s} {of} ({why})")
+    };
+    let list: Vec<String> = kinds.iter().map(each).collect();
+    match list.is_empty() {
+        true => String::new(),
+        false => format!("Not judged by {}: {}.", direction.name(), list.join(", ")),
     }
 }
 

@@ -195,7 +195,7 @@ fn measure(text: &str, units: &[(&str, i64)], most: u64) -> Option<u64> {
 }
 
 /// A power, for another list of keys.
-pub(crate) fn power_of(key: &str, text: &str) -> Result<Microwatts, String> {
+pub fn power_of(key: &str, text: &str) -> Result<Microwatts, String> {
     power(key, text)
 }
 

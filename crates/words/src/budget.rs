@@ -1,146 +1,109 @@
-//! Whether recorded cycles meet a budget, as `check --resume 1s` says it.
+//! Whether limits hold, as `check --resume 1s` says it.
 
 use crate::text::page::{Ink, Page};
+use crate::text::safe;
 use crate::wording::next;
-use crate::wording::number::{names, plural};
+use dormouse_base::gate::{Gate, Verdict};
 use dormouse_base::phase::Direction;
-use dormouse_sleep::budget::{Budgeted, Half, Took, Verdict, Why};
+use dormouse_sleep::budget::{self, Gated, Half};
 
-/// So many cycles that are over are listed.
+/// So many cycles that are over, and findings, are listed.
 const LISTED: usize = 10;
 
 /// The screen. `typed` are the inputs as they are typed.
-pub fn text(b: &Budgeted, typed: &str, colour: bool) -> String {
+pub fn text(answer: &Gated, typed: &str, colour: bool) -> String {
     let mut page = Page::new(colour);
-    let mut halves: Vec<(Direction, &Half)> = b.halves().collect();
-    halves.sort_by_key(|(_, h)| match h.verdict {
-        Verdict::Over => 0,
+    let mut gates: Vec<&Gate> = answer.gates.iter().collect();
+    gates.sort_by_key(|g| match g.verdict {
+        Verdict::Missed => 0,
         Verdict::Unknown => 1,
         Verdict::Met => 2,
     });
-    for (direction, h) in &halves {
-        page.wrapped(Ink::Strong, 0, 2, &answer(*direction, h));
+    for g in &gates {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&g.sentence));
     }
-    page.wrapped(
-        Ink::Plain,
-        0,
-        2,
-        "As recorded, the first sleep after boot among them. What firmware takes before the \
-         kernel runs is in no recording, and not in these times.",
-    );
-    for (direction, h) in &halves {
-        if let Some(text) = open(*direction, h) {
-            page.wrapped(Ink::Plain, 0, 2, &text);
+    let mut halves = answer.budgets.halves().peekable();
+    let trust = match halves.peek() {
+        Some(_) => {
+            "As recorded, the first sleep after boot among them. What firmware takes before the \
+             kernel runs is in no recording, and not in these times."
         }
+        None => "A limit holds only if the input proves it; what it does not hold is no success.",
+    };
+    page.wrapped(Ink::Plain, 0, 2, trust);
+    for g in gates.iter().filter(|g| !g.open.is_empty()) {
+        page.wrapped(Ink::Plain, 0, 2, &safe(&g.open));
     }
-    for (direction, h) in &halves {
-        over(&mut page, *direction, h);
-    }
+    halves.for_each(|(direction, h)| over(&mut page, direction, h));
+    gates.iter().for_each(|g| counted(&mut page, g));
     page.blank();
-    page.verbatim(Ink::Strong, &next::next(&next_command(&halves, typed)));
+    page.verbatim(Ink::Strong, &next::next(&next_command(answer, typed)));
     page.finish()
 }
 
-/// What is wrong, in one sentence; nothing if all is met.
-pub fn not_met(b: &Budgeted) -> Option<String> {
-    let over: Vec<&str> =
-        b.halves().filter(|h| h.1.verdict == Verdict::Over).map(|h| h.0.name()).collect();
-    let s = if over.len() == 1 { " is" } else { "s are" };
-    (!over.is_empty()).then(|| format!("the budget{s} not met: {}", over.join(", ")))
+/// What is wrong, in one sentence; nothing if no gate is missed.
+pub fn not_met(answer: &Gated) -> Option<String> {
+    listed(answer, Verdict::Missed).map(|(s, names)| format!("the limit{s} not met: {names}"))
 }
 
-fn answer(direction: Direction, h: &Half) -> String {
-    let (half, budget) = (capital(direction), h.budget_ns);
-    let cycles = plural(h.judged, "cycle");
-    let slowest = h.slowest.as_ref().map(took).unwrap_or_default();
-    let median = h.median_ns.filter(|_| h.judged > 1);
-    let median = median.map_or(String::new(), |m| format!(", the median {m}"));
-    match h.verdict {
-        Verdict::Over => {
-            let n = h.over.len();
-            let take = if n == 1 { "takes" } else { "take" };
-            format!(
-                "{half} is over its budget: {n} of {cycles} {take} more than {budget}; the \
-                 slowest, {slowest}{median}."
-            )
-        }
-        Verdict::Met if h.judged == 1 => {
-            format!("{half} meets its budget of {budget}: {slowest}.")
-        }
-        Verdict::Met => format!(
-            "{half} meets its budget of {budget} in all {cycles}: the slowest, {slowest}{median}."
-        ),
-        Verdict::Unknown => {
-            format!(
-                "Whether {} meets {budget} is not known: no cycle can be judged.",
-                half.to_lowercase()
-            )
-        }
+/// What is not known, in one sentence; nothing if every gate is.
+pub fn not_known(answer: &Gated) -> Option<String> {
+    let all = listed(answer, Verdict::Unknown);
+    all.map(|(_, names)| format!("no verdict on {names}: the input does not hold what would tell"))
+}
+
+fn listed(answer: &Gated, verdict: Verdict) -> Option<(&'static str, String)> {
+    let names: Vec<&str> =
+        answer.gates.iter().filter(|g| g.verdict == verdict).map(|g| g.name).collect();
+    let s = if names.len() == 1 { " is" } else { "s are" };
+    (!names.is_empty()).then(|| (s, names.join(", ")))
+}
+
+/// The findings that count.
+fn counted(page: &mut Page, g: &Gate) {
+    if g.counted.is_empty() {
+        return;
     }
-}
-
-/// `cycle 4, takes 1.25 s`.
-fn took(t: &Took) -> String {
-    let more = if t.at_least { "more than " } else { "" };
-    format!("cycle {}, takes {more}{}", t.cycle, t.took_ns)
-}
-
-fn capital(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Suspend => "Suspend",
-        Direction::Resume => "Resume",
+    page.heading("Findings that count");
+    for c in g.counted.iter().take(LISTED) {
+        let at = c.line.map_or(String::new(), |l| format!(" line {l}"));
+        page.entry("  ", &safe(&format!("{}: {} [{}{at}]", c.rule, c.sentence, c.input)));
     }
+    more(page, g.counted.len());
 }
 
-/// Which cycles were not judged, and why.
-fn open(direction: Direction, h: &Half) -> Option<String> {
-    let mut kinds: Vec<Why> = h.open.iter().map(|o| o.why).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let each = |why: &Why| {
-        let of: Vec<String> =
-            h.open.iter().filter(|o| o.why == *why).map(|o| o.cycle.to_string()).collect();
-        let s = if of.len() == 1 { "" } else { "s" };
-        let of = match of.len() {
-            0..=3 => names(&of),
-            n => format!("{}, {} and {} more", of[0], of[1], n - 2),
-        };
-        let why = match why {
-            Why::DidNotSleep => "did not sleep".to_string(),
-            Why::NotShown => format!("no {} is in the input", direction.name()),
-            Why::NotTimed => "no phase of it can be timed".into(),
-            Why::Part => format!("only part of {} is in the input", direction.name()),
-        };
-        format!("cycle{s} {of} ({why})")
-    };
-    let list: Vec<String> = kinds.iter().map(each).collect();
-    (!list.is_empty()).then(|| format!("Not judged by {}: {}.", direction.name(), list.join(", ")))
+fn more(page: &mut Page, all: usize) {
+    if all > LISTED {
+        page.line(&[(Ink::Faint, &format!("  and {} more: --json lists all", all - LISTED))]);
+    }
 }
 
 fn over(page: &mut Page, direction: Direction, h: &Half) {
     if h.over.len() < 2 {
         return;
     }
-    page.heading(&format!("Cycle  {}  beyond the budget", capital(direction).to_lowercase()));
+    page.heading(&format!("Cycle  {}  beyond the budget", direction.name()));
     for t in h.over.iter().take(LISTED) {
         let more = if t.at_least { ">" } else { "" };
         let beyond = t.took_ns - h.budget_ns;
         let line = format!("{:>5}  {:>7}  {beyond:>17}", t.cycle, format!("{more}{}", t.took_ns));
         page.line(&[(Ink::Plain, &line)]);
     }
-    if h.over.len() > LISTED {
-        page.line(&[(
-            Ink::Faint,
-            &format!("  and {} more: --json lists all", h.over.len() - LISTED),
-        )]);
-    }
+    more(page, h.over.len());
 }
 
-fn next_command(halves: &[(Direction, &Half)], typed: &str) -> String {
-    let (_, first) = halves[0];
-    match (first.verdict, first.slowest, first.open.first()) {
-        (Verdict::Over, Some(t), _) => format!("show {typed} --cycle {}", t.cycle),
-        (Verdict::Unknown, _, Some(o)) => format!("show {typed} --cycle {}", o.cycle),
-        _ => format!("check {typed}"),
-    }
+fn next_command(answer: &Gated, typed: &str) -> String {
+    let mut halves: Vec<&Half> = answer.budgets.halves().map(|h| h.1).collect();
+    halves.sort_by_key(|h| match h.verdict {
+        budget::Verdict::Over => 0,
+        budget::Verdict::Unknown => 1,
+        budget::Verdict::Met => 2,
+    });
+    let first = halves.first().and_then(|h| match (h.verdict, h.slowest, h.open.first()) {
+        (budget::Verdict::Over, Some(t), _) => Some(t.cycle),
+        (budget::Verdict::Unknown, _, Some(o)) => Some(o.cycle),
+        _ => None,
+    });
+    let check = format!("check {typed}");
+    first.map_or(check.trim_end().into(), |cycle| format!("show {typed} --cycle {cycle}"))
 }

@@ -18,6 +18,7 @@ pub mod domains;
 pub mod evaluation;
 pub mod fidelity;
 mod finding;
+pub mod gate;
 pub mod idle;
 pub mod json;
 pub mod lab;

@@ -107,7 +107,18 @@ pub(crate) fn group(name: &'static str) -> Command {
 pub(crate) fn rare(words: &str) -> &'static [&'static str] {
     match words {
         "show" => &["csv", "markdown", "pack", "draws", "break-even"],
-        "check" => &["fw-devlink", "strict", "early-of", "no-timeout", "top"],
+        "check" => &[
+            "fw-devlink",
+            "strict",
+            "early-of",
+            "no-timeout",
+            "top",
+            "modules",
+            "without",
+            "against",
+            "latency",
+            "kcidb-build",
+        ],
         "export" => &[
             "pm-async",
             "async",
@@ -351,10 +362,11 @@ pub(crate) const VERBS: &[Verb] = &[
         does: "a verdict on this machine, a log, a device tree",
         about: "Give a verdict on this machine, a log, a recording, or a device tree.\n\n\
                 Without an input it looks at this machine for two seconds and changes nothing. \
-                With a budget (--resume 1s) it judges the recorded cycles. Exit code 4 says that \
-                something is broken, that a cycle takes longer than its budget, or that settings \
-                may delay real-time CPUs (--realtime); 0 that nothing was found.",
-        examples: "Examples:\n  dormouse check\n  dormouse check dmesg.txt\n  dormouse check recording.tar.gz --resume 1s --suspend 2s\n  dormouse check board.dtb --kernel 6.12\n  dormouse check --realtime --cpus 2-3 -o mend.sh",
+                With limits (--resume 1s, --hardware-sleep 90%) it says of each whether it holds, \
+                also for test systems (--as junit). Exit code 4 says that something is broken, \
+                that a limit is not met, or that settings may delay real-time CPUs (--realtime); \
+                1 that the input does not hold what would tell; 0 that nothing was found.",
+        examples: "Examples:\n  dormouse check\n  dormouse check dmesg.txt\n  dormouse check recording.tar.gz --resume 1s --suspend 2s\n  dormouse check journal.txt --fail-on broken --hardware-sleep 90% --as junit\n  dormouse check board.dtb --kernel 6.12\n  dormouse check --realtime --cpus 2-3 -o mend.sh",
         forms: &[
             form!(
                 "sleep",
@@ -377,7 +389,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 Asked(""),
                 speaks_of_probing
             ),
-            form!("budget", "Budgets", [], budget::BudgetArgs, |a, g| budget::run(&a, g)),
+            form!("budget", "Limits", [], budget::BudgetArgs, |a, g| budget::run(&a, g)),
         ],
         all: false,
     },

@@ -13,7 +13,7 @@ pub(crate) mod knob;
 mod libc;
 mod line;
 pub(crate) mod mode;
-mod night;
+pub(crate) mod night;
 mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;

@@ -4,6 +4,7 @@ use super::required::HOT;
 use super::turns;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::gate::Power;
 use crate::message::Message;
 use crate::night::charge::{Charge, Drain, Gauge, Side, Teller};
 use crate::night::{Fact, Item};
@@ -78,11 +79,21 @@ fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
 /// So many facts around two readings may tell the length of their sleep.
 const NEAR: usize = 4;
 
+/// What the first sleep took of which a gauge was read on both sides.
 fn pair(case: &Case) -> Option<Cost<'_>> {
+    pairs(case, 1).pop()
+}
+
+/// The same of so many sleeps at most, by the finest gauge that was read.
+fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
+    let mut out = Vec::new();
     let all = charges(case);
     let known = is_known(case);
     let lasted = case.night.items.iter().any(|i| matches!(i.fact, Fact::Lasted(_)));
     for gauge in [Gauge::Energy, Gauge::Charge, Gauge::Percent] {
+        if !out.is_empty() {
+            break;
+        }
         let of: Vec<_> = all.iter().filter(|c| c.2.of == gauge).collect();
         for (i, (at, item, c)) in of.iter().enumerate() {
             let next = of[i + 1..].iter().find(|n| {
@@ -116,7 +127,7 @@ fn pair(case: &Case) -> Option<Cost<'_>> {
             let seconds = said(case.night.between(*at, *end))
                 .or(by_clock.filter(|s| *s > 0))
                 .or_else(|| length(case, *at, *end));
-            return Some(Cost {
+            out.push(Cost {
                 of: gauge,
                 from: c.value,
                 to: d.value,
@@ -129,9 +140,65 @@ fn pair(case: &Case) -> Option<Cost<'_>> {
                 },
                 shown: [item, later],
             });
+            if out.len() == most {
+                return out;
+            }
         }
     }
-    None
+    out
+}
+
+/// A reading of a battery has at best such steps, in uWh and uAh: 10 mWh of ACPI's gauges.
+const FINEST: i64 = 10_000;
+
+/// The step of two readings: no finer than their last digits show.
+fn step(c: &Cost<'_>) -> i64 {
+    let mut step = c.step.max(1);
+    while c.of != Gauge::Percent
+        && step < FINEST
+        && c.from % (step * 10) == 0
+        && c.to % (step * 10) == 0
+    {
+        step *= 10;
+    }
+    step
+}
+
+/// What each sleep drew, by gauges and programs; of a figure that a person tells nothing.
+pub(in crate::rules) fn powers(case: &Case) -> Vec<Power> {
+    let reported = case.night.items.iter().filter_map(|i| match &i.fact {
+        Fact::Drain(Drain { energy: Some(e), seconds: Some(s), by_program: true, .. })
+            if *s > 0 =>
+        {
+            let watts = e.saturating_mul(3_600) / s;
+            Some(Power::Drawn { least: watts, about: watts, most: watts, line: i.line })
+        }
+        _ => None,
+    });
+    let told = case.night.items.iter().any(|i| matches!(i.fact, Fact::Drain(_)));
+    let of = |c: &Cost<'_>| {
+        let line = c.shown[1].line;
+        let energy = match (c.of, full(case, Gauge::Energy)) {
+            _ if c.sure == Confidence::Guess => return Power::Told,
+            (Gauge::Energy, _) => |n: i64, _: i64| n,
+            (Gauge::Percent, Some(_)) => |n: i64, full: i64| n.saturating_mul(full) / 100_000,
+            _ => return Power::NoWatts,
+        };
+        let whole = full(case, Gauge::Energy).unwrap_or(0);
+        let Some(seconds) = c.seconds.filter(|s| *s > 0) else { return Power::NoTime };
+        let (used, step) = (c.from - c.to, step(c));
+        if used + step <= 0 {
+            return Power::Charged;
+        }
+        let watts = |n: i64| energy(n.max(0), whole).saturating_mul(3_600) / seconds;
+        let [least, about, most] = [used - step, used, used + step].map(watts);
+        Power::Drawn { least, about, most, line }
+    };
+    let mut out: Vec<Power> = pairs(case, usize::MAX).iter().map(of).chain(reported).collect();
+    if out.is_empty() && told {
+        out.push(Power::Told);
+    }
+    out
 }
 
 /// Whether two labels can be of one battery: `laptop A` and `laptop B` are two.

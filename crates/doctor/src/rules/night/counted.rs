@@ -7,6 +7,7 @@ use super::turns;
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::gate::Share;
 use crate::night::{Count, Counts, Fact, Item};
 use crate::rules::platform;
 use crate::value::Value;
@@ -156,6 +157,22 @@ pub(super) fn rule(depth: Depth) -> (&'static str, Area, Level) {
         Depth::Part => ("mode-partial", Area::Mode, Level::Risk),
         Depth::Whole => ("mode-hardware", Area::Mode, Level::Note),
     }
+}
+
+/// Shares of sleeps that a counter of the whole system counted, of the counter that counted
+/// most; nothing of sleeps of which nobody says how long they were.
+pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
+    let pairs = pairs(case);
+    let of = |p: &&Pair<'_>| p.slept && matches!(p.of, Counts::System | Counts::Substate);
+    let Some(most) = pairs.iter().filter(of).max_by_key(|p| p.by) else { return Vec::new() };
+    let same = pairs.iter().filter(of).filter(|p| (p.name, p.of) == (most.name, most.of));
+    let share = |p: &Pair<'_>| {
+        let length = p.length.filter(|l| l.seconds > 0)?;
+        let all = i128::from(length.seconds) * 1_000_000;
+        let thousandths = i64::try_from(i128::from(p.by) * 100_000 / all).ok()?;
+        Some(Share { thousandths, ordered: length.ordered, line: p.lines[1].line })
+    };
+    same.filter_map(share).collect()
 }
 
 /// Substates of S0ix, of which tables name the deepest last: it was entered, or one above it.

@@ -15,6 +15,7 @@ pub(super) mod turns;
 
 use crate::case::Case;
 use crate::finding::Finding;
+use crate::gate::{Power, Share};
 use crate::night::{Counts, Fact};
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -38,4 +39,15 @@ pub(crate) fn has_counters(case: &Case) -> bool {
         Fact::Verdict { .. } | Fact::Report(_) => true,
         _ => false,
     })
+}
+
+/// Shares of sleeps that the hardware slept, by what a tool reports, else by counters.
+pub(crate) fn slept_shares(case: &Case) -> Vec<Share> {
+    let reported = tool::slept_shares(case);
+    if reported.is_empty() { counted::slept_shares(case) } else { reported }
+}
+
+/// What each sleep drew.
+pub(crate) fn powers(case: &Case) -> Vec<Power> {
+    cost::powers(case)
 }

@@ -5,6 +5,7 @@ use super::owner;
 use super::required::{depth_of, told_depth};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
+use crate::gate::Share;
 use crate::night::report::Report;
 use crate::night::{Fact, Item};
 use dormouse_base::say;
@@ -141,6 +142,31 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
             ))
             .shown_by([Evidence::from(item)]),
     )
+}
+
+/// Shares of sleeps, as the report gives them.
+pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
+    let mut slept = None;
+    let mut out = Vec::new();
+    for (item, r) in reports(case) {
+        let thousandths = match r {
+            Report::Slept { ms, .. } => {
+                slept = i64::try_from(*ms).ok().filter(|ms| *ms > 0);
+                continue;
+            }
+            Report::NoHardware => Some(0),
+            Report::Hardware { share: Some(s), .. } => Some(*s),
+            Report::Hardware { ms, .. } => slept
+                .and_then(|all| i64::try_from(*ms).ok()?.saturating_mul(100_000).checked_div(all)),
+            _ => None,
+        };
+        out.extend(thousandths.map(|thousandths| Share {
+            thousandths,
+            ordered: false,
+            line: item.line,
+        }));
+    }
+    out
 }
 
 #[cfg(test)]
