@@ -5,6 +5,7 @@
 use crate::case::Case;
 use crate::depth::{self, Depth, Measured};
 use crate::finding::{Confidence, Finding, Level};
+use crate::night::asleep::{Power, Share};
 use crate::report::Report;
 use crate::rules::night;
 use dormouse_base::gate::{Counted, Figure, Gate, NANO, Unit, Verdict};
@@ -22,41 +23,6 @@ pub struct Told<'a> {
     pub case: Option<&'a Case>,
     /// What a recorder measured around its cycles.
     pub measured: &'a [Measured],
-}
-
-/// How much of a sleep the hardware slept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    /// Thousandths of a per cent.
-    pub thousandths: i64,
-    /// The sleep was to be so long: something may have ended it earlier.
-    pub ordered: bool,
-    /// The line that tells; 0 of a recording.
-    pub line: u64,
-}
-
-/// What a sleep drew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Power {
-    /// Microwatts, by the steps of the gauge.
-    Drawn {
-        /// At least.
-        least: i64,
-        /// By its figures.
-        about: i64,
-        /// At most.
-        most: i64,
-        /// The line that tells.
-        line: u64,
-    },
-    /// A gauge of charge or per cent, and nothing that makes watts of it.
-    NoWatts,
-    /// Nobody says how long the sleep was.
-    NoTime,
-    /// The battery had more afterwards.
-    Charged,
-    /// A person says it, in words.
-    Told,
 }
 
 /// Whether a finding fails a check that fails on `worst`: it is as bad, and no guess.

@@ -3,6 +3,7 @@
 //! charges of a battery, rounds of an endurance run. In order of the text, so that what
 //! stands between two readings (a sleep, a change, words) tells what they are of.
 
+pub(crate) mod asleep;
 pub mod charge;
 pub mod machine;
 pub mod report;

@@ -1,6 +1,6 @@
 //! Workflow commands of GitHub, which become annotations: what is not known is a warning.
 
-use super::lines;
+use super::told::lines;
 use dormouse_base::gate::Verdict;
 use dormouse_sleep::budget::Gated;
 

@@ -1,6 +1,6 @@
 //! JUnit's XML, as Jenkins and GitLab read it: what is not known is `skipped`.
 
-use super::{SUITE, lines};
+use super::told::{SUITE, lines};
 use dormouse_base::gate::{Gate, Verdict};
 use dormouse_sleep::budget::Gated;
 

@@ -1,6 +1,6 @@
 //! Reports of KernelCI's database (kcidb-io, schema 5.3): what is not known is `SKIP`.
 
-use super::{SUITE, lines, measured};
+use super::told::{SUITE, lines, measured};
 use dormouse_base::gate::{Figure, Gate, NANO, Unit, Verdict};
 use dormouse_sleep::budget::Gated;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The kernel's test anything protocol, version 1: what is not known is `ok` with `# SKIP`.
 
-use super::lines;
+use super::told::lines;
 use dormouse_base::gate::Verdict;
 use dormouse_sleep::budget::Gated;
 

@@ -1,6 +1,6 @@
 //! Signals of LAVA's test shell, as `lava-test-case` prints them: what is not known is `skip`.
 
-use super::{lines, measured};
+use super::told::{lines, measured};
 use dormouse_base::gate::Verdict;
 use dormouse_sleep::budget::Gated;
 

@@ -6,9 +6,8 @@ mod junit;
 mod kcidb;
 mod ktap;
 mod lava;
+mod told;
 
-use crate::text::safe;
-use dormouse_base::gate::{Figure, Gate};
 use dormouse_sleep::budget::Gated;
 
 /// The form of a test system.
@@ -37,9 +36,6 @@ impl Form {
     ];
 }
 
-/// Where tests are, in the tree of a test system.
-const SUITE: &str = "dormouse.check";
-
 /// The answer in the form of a test system. `inputs` as they were typed; `build` is what
 /// KCIDB calls the kernel that was tested.
 pub fn print(form: Form, answer: &Gated, inputs: &[String], build: &str) -> String {
@@ -50,19 +46,4 @@ pub fn print(form: Form, answer: &Gated, inputs: &[String], build: &str) -> Stri
         Form::Kcidb => kcidb::print(answer, inputs, build),
         Form::Github => github::print(answer),
     }
-}
-
-/// What is said of a gate, a line each, with nothing in it that a terminal would act on.
-fn lines(gate: &Gate) -> Vec<String> {
-    let said = [&gate.sentence, &gate.open].into_iter().filter(|s| !s.is_empty());
-    let counted = gate.counted.iter().map(|c| {
-        let at = c.line.map_or(String::new(), |l| format!(", line {l}"));
-        safe(&format!("{} ({}{at}): {}", c.rule, c.input, c.sentence)).into_owned()
-    });
-    said.map(|s| safe(s).into_owned()).chain(counted).collect()
-}
-
-/// What was found, where the verdict rests on it.
-fn measured(gate: &Gate) -> Option<Figure> {
-    gate.found.filter(|_| gate.verdict != dormouse_base::gate::Verdict::Unknown)
 }

@@ -7,7 +7,7 @@ use super::turns;
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::gate::Share;
+use crate::night::asleep::Share;
 use crate::night::{Count, Counts, Fact, Item};
 use crate::rules::platform;
 use crate::value::Value;

@@ -15,7 +15,7 @@ pub(super) mod turns;
 
 use crate::case::Case;
 use crate::finding::Finding;
-use crate::gate::{Power, Share};
+use crate::night::asleep::{Power, Share};
 use crate::night::{Counts, Fact};
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {

@@ -5,7 +5,7 @@ use super::owner;
 use super::required::{depth_of, told_depth};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
-use crate::gate::Share;
+use crate::night::asleep::Share;
 use crate::night::report::Report;
 use crate::night::{Fact, Item};
 use dormouse_base::say;
