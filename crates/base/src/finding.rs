@@ -193,7 +193,6 @@ pub struct About {
     #[serde(serialize_with = "phase")]
     pub phase: Option<Phase>,
     /// The half.
-    #[serde(serialize_with = "direction")]
     pub direction: Option<Direction>,
     /// How often.
     pub times: Option<usize>,
@@ -201,10 +200,6 @@ pub struct About {
 
 fn phase<S: Serializer>(p: &Option<Phase>, to: S) -> Result<S::Ok, S::Error> {
     p.map(Phase::title).serialize(to)
-}
-
-fn direction<S: Serializer>(d: &Option<Direction>, to: S) -> Result<S::Ok, S::Error> {
-    d.map(Direction::name).serialize(to)
 }
 
 /// A change that the simulator of system sleep can try.

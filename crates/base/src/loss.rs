@@ -1,9 +1,11 @@
 //! What a reader could not use: counted by kind, never thrown, never silent.
 
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// How much a loss may change the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Expected and harmless.
     Info,
@@ -25,7 +27,7 @@ impl Severity {
 }
 
 /// One kind of loss and how often it happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
     /// A stable `snake_case` word.
     pub kind: &'static str,
@@ -40,7 +42,8 @@ pub struct Loss {
 }
 
 /// All losses of one input, in the order in which the kinds first occurred.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Losses {
     /// One entry a kind.
     pub list: Vec<Loss>,

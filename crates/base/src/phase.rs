@@ -3,10 +3,12 @@
 //! Order and names follow the kernel's own steps (kernel/power/suspend.c,
 //! 6.1 to 7.3; older ones differ in text, not in order).
 
+use serde::Serialize;
 use std::fmt;
 
 /// Which half of a cycle a phase belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// On the way down.
     Suspend,

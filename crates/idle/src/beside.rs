@@ -109,11 +109,11 @@ impl Measurement {
     /// Shares of idle time that counters say.
     pub fn of_snapshot(s: &Snapshot) -> Measurement {
         let sections = of_snapshot(s);
-        let rows = || sections.iter().flat_map(|s| &s.rows);
-        let all: i128 = rows().filter_map(|r| r.time).map(i128::from).sum();
+        let rows = || sections.iter().flat_map(|s| &s.states);
+        let all: i128 = rows().filter_map(|r| r.time_ns).map(i128::from).sum();
         let mut shares: Vec<(String, i64)> = Vec::new();
         for r in rows().filter(|_| all > 0) {
-            let (Some(name), Some(time)) = (&r.name, r.time) else { continue };
+            let (Some(name), Some(time)) = (&r.name, r.time_ns) else { continue };
             let part = share(i128::from(time), all);
             match shares.iter_mut().find(|s| s.0 == *name) {
                 Some(s) => s.1 += part,
@@ -128,9 +128,9 @@ impl Measurement {
         let span = t.tally.span.map_or(0, |(a, b)| i128::from(b) - i128::from(a));
         let all = span * t.tally.cpus.len() as i128;
         let mut shares: Vec<(String, i64)> = Vec::new();
-        for s in crate::section::of_trace(t).iter().flat_map(|s| &s.rows) {
+        for s in crate::section::of_trace(t).iter().flat_map(|s| &s.states) {
             let name = s.name.clone().unwrap_or_else(|| format!("state {}", s.state));
-            let part = share(i128::from(s.time.unwrap_or(0)), all);
+            let part = share(i128::from(s.time_ns.unwrap_or(0)), all);
             match shares.iter_mut().find(|s| s.0 == name) {
                 Some(s) => s.1 += part,
                 None => shares.push((name, part)),

@@ -2,57 +2,56 @@
 //! deeper states.
 
 use crate::snapshot::Snapshot;
+use serde::Serialize;
 
 /// What the counters of one run come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sums {
     /// Sleeps.
     pub sleeps: u64,
     /// Those in the deepest state that was entered by any run of the pair.
-    pub deepest: u64,
+    pub in_deepest: u64,
     /// Those that ended before they paid.
     pub too_deep: u64,
     /// Those in which a deeper state would have paid.
     pub too_shallow: u64,
-    /// Sum of exit latencies of all sleeps, ns.
-    pub latency: u128,
+    /// Mean exit latency of a wake-up.
+    pub mean_exit_latency_ns: u64,
 }
 
 impl Sums {
     /// Of one snapshot's counters.
     pub fn of(s: &Snapshot) -> Sums {
         let mut out = Sums::default();
+        let mut latency = 0;
         let states = || s.cpus.values().flatten();
         let deepest = states().filter(|s| s.1.counters.usage > Some(0)).map(|s| *s.0).max();
         for (&i, state) in states() {
             let c = &state.counters;
             let n = c.usage.unwrap_or(0);
             out.sleeps = out.sleeps.saturating_add(n);
-            out.deepest = out.deepest.saturating_add(if Some(i) == deepest { n } else { 0 });
+            out.in_deepest = out.in_deepest.saturating_add(if Some(i) == deepest { n } else { 0 });
             out.too_deep = out.too_deep.saturating_add(c.above.unwrap_or(0));
             out.too_shallow = out.too_shallow.saturating_add(c.below.unwrap_or(0));
-            out.latency += u128::from(n) * u128::from(state.latency.unwrap_or(0)) * 1_000;
+            latency += u128::from(n) * u128::from(state.latency.unwrap_or(0)) * 1_000;
         }
+        let mean = u64::try_from(latency / u128::from(out.sleeps.max(1)));
+        out.mean_exit_latency_ns = mean.unwrap_or(u64::MAX);
         out
-    }
-
-    /// Mean exit latency of a wake-up, ns.
-    pub fn mean_latency(&self) -> u64 {
-        u64::try_from(self.latency / u128::from(self.sleeps.max(1))).unwrap_or(u64::MAX)
     }
 }
 
 /// One workload on both sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workload {
     /// What the labels of both sides have in common.
     pub name: String,
     /// The two sides, in the order of [`Contrast::sides`].
-    pub sums: [Sums; 2],
+    pub sides: [Sums; 2],
 }
 
 /// Two sides under the same workloads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contrast {
     /// Names of the sides, in the order of the alphabet.
     pub sides: [String; 2],
@@ -64,7 +63,7 @@ impl Contrast {
     /// The side on which wake-ups are slower in every workload, if there is one.
     pub fn slower(&self) -> Option<usize> {
         let slow = |side: usize| {
-            let mean = |w: &Workload, s: usize| w.sums[s].mean_latency();
+            let mean = |w: &Workload, s: usize| w.sides[s].mean_exit_latency_ns;
             self.workloads.iter().all(|w| mean(w, side) > mean(w, 1 - side))
         };
         (0..2).find(|&s| slow(s))
@@ -127,7 +126,7 @@ pub fn contrast(pairs: &[(String, Snapshot)]) -> Option<Contrast> {
             let name: Vec<&str> = (0..length).filter(|&k| differ(k)).map(|k| p[k]).collect();
             workloads.push(Workload {
                 name: name.join("/"),
-                sums: [Sums::of(&pairs[i].1), Sums::of(&pairs[other].1)],
+                sides: [Sums::of(&pairs[i].1), Sums::of(&pairs[other].1)],
             });
         }
         (workloads.len() * 2 == pairs.len())

@@ -2,10 +2,12 @@
 
 use crate::snapshot::StateSeen;
 use crate::state::ONLY_S2IDLE;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Something about a table that spoils what is derived from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Doubt {
     /// A target residency below the exit latency: the state cannot pay before
     /// it is left again.
@@ -30,7 +32,7 @@ pub enum Doubt {
     },
     /// Deeper, with the figures of the state before it: governors cannot tell
     /// them apart.
-    Same {
+    SameFigures {
         /// The shallower state.
         shallow: u32,
         /// The deeper state.
@@ -48,6 +50,7 @@ pub enum Doubt {
     /// doubles them (`acpi_processor_setup_cstates`, drivers/acpi/processor_idle.c),
     /// intel_idle takes them three times below C1 for tables of ACPI
     /// (`intel_idle_init_cstates_acpi`, drivers/idle/intel_idle.c).
+    #[serde(rename = "residency_is_multiple")]
     Multiple {
         /// 2 or 3.
         factor: u64,
@@ -66,7 +69,7 @@ pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
         let Some(&(shallow, l, r)) = at.checked_sub(1).and_then(|i| known.get(i)) else { continue };
         let deep = state;
         if (l, r) == (latency, residency) {
-            out.push(Doubt::Same { shallow, deep });
+            out.push(Doubt::SameFigures { shallow, deep });
         }
         // States for suspend-to-idle alone have the largest number there is.
         if r == residency && l != latency && r > 0 && r < ONLY_S2IDLE {

@@ -8,6 +8,7 @@
 use crate::state::Table;
 use crate::tally::Sleeps;
 use crate::wake::{Wakes, wakes};
+use serde::Serialize;
 
 /// Without a table a sleep of the whole package counts as deep from here on, ns:
 /// what the deepest states of today's CPUs must last.
@@ -29,26 +30,26 @@ pub fn packed(t: &Sleeps) -> Vec<Packed> {
 }
 
 /// The work of all CPUs on some of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packed {
     /// CPUs that work.
     pub cpus: usize,
     /// Times that one of them wakes.
-    pub wakes: u64,
-    /// Time with every CPU asleep, ns.
-    pub asleep: i64,
-    /// Such times that are at least as long as the deepest state must last, ns.
-    pub deep: i64,
-    /// The longest of them, ns.
-    pub longest: i64,
+    pub wakeups: u64,
+    /// Time with every CPU asleep.
+    pub all_asleep_ns: i64,
+    /// Such times that are at least as long as the deepest state must last.
+    pub deep_ns: i64,
+    /// The longest of them.
+    pub longest_ns: i64,
     /// Pieces of work.
     pub pieces: u64,
     /// Those that have to wait for another.
     pub delayed: u64,
-    /// Sum of what they wait, ns.
-    pub waited: i128,
-    /// The longest wait, ns.
-    pub most: i64,
+    /// Sum of what they wait.
+    pub waited_ns: i64,
+    /// The longest wait.
+    pub longest_wait_ns: i64,
 }
 
 /// Runs the work of `all` on `cpus` of them: that of the CPU at place `i` goes to
@@ -71,10 +72,10 @@ pub fn pack(all: &[Wakes], cpus: usize, pays: i64) -> Packed {
     let mut busy = begin;
     let mut asleep = |from: i64, to: i64| {
         let length = to.min(last).saturating_sub(from).max(0);
-        out.asleep = out.asleep.saturating_add(length);
-        out.longest = out.longest.max(length);
+        out.all_asleep_ns = out.all_asleep_ns.saturating_add(length);
+        out.longest_ns = out.longest_ns.max(length);
         if length >= pays {
-            out.deep = out.deep.saturating_add(length);
+            out.deep_ns = out.deep_ns.saturating_add(length);
         }
     };
     for &(at, work, cpu) in &pieces {
@@ -86,10 +87,10 @@ pub fn pack(all: &[Wakes], cpus: usize, pays: i64) -> Packed {
         let wait = starts - at;
         if wait > 0 {
             out.delayed += 1;
-            out.waited += i128::from(wait);
-            out.most = out.most.max(wait);
+            out.waited_ns = out.waited_ns.saturating_add(wait);
+            out.longest_wait_ns = out.longest_wait_ns.max(wait);
         } else {
-            out.wakes += 1;
+            out.wakeups += 1;
         }
         free[cpu] = starts.saturating_add(work);
         busy = busy.max(free[cpu]);
@@ -128,12 +129,12 @@ mod tests {
             [wakes(&[(100, 20), (300, 20), (400, 10)]), wakes(&[(110, 20), (340, 20), (400, 10)])];
         let two = pack(&all, 2, 60);
         // Asleep 0-100, 130-300, 320-340, 360-400.
-        assert_eq!((two.asleep, two.deep, two.longest), (330, 270, 170));
-        assert_eq!((two.wakes, two.delayed, two.pieces), (6, 0, 6));
+        assert_eq!((two.all_asleep_ns, two.deep_ns, two.longest_ns), (330, 270, 170));
+        assert_eq!((two.wakeups, two.delayed, two.pieces), (6, 0, 6));
         let one = pack(&all, 1, 60);
         // The piece at 110 waits until 120, that at 400 until 410.
-        assert_eq!((one.delayed, one.waited, one.most, one.wakes), (2, 20, 10, 4));
-        assert_eq!((one.asleep, one.longest), (320, 160));
+        assert_eq!((one.delayed, one.waited_ns, one.longest_wait_ns, one.wakeups), (2, 20, 10, 4));
+        assert_eq!((one.all_asleep_ns, one.longest_ns), (320, 160));
         assert_eq!(steps(8), [8, 4, 2, 1]);
         assert_eq!(pack(&[], 3, 0), Packed { cpus: 1, ..Packed::default() });
     }

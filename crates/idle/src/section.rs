@@ -4,38 +4,41 @@
 use crate::doubt::{Doubt, doubts};
 use crate::snapshot::{Class, Snapshot};
 use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Less than this part of idle time, in thousandths, is not worth a finding.
 pub(crate) const LITTLE: u64 = 10;
 
 /// One state of CPUs with one table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Number of the state.
     pub state: u32,
     /// Its name, if said.
     pub name: Option<String>,
-    /// Exit latency, us.
-    pub latency: Option<u64>,
-    /// Target residency, us.
-    pub residency: Option<u64>,
+    /// Exit latency.
+    pub exit_latency_us: Option<u64>,
+    /// Target residency.
+    pub target_residency_us: Option<u64>,
     /// Sleeps in it.
     pub sleeps: Option<u64>,
-    /// Time in it, ns.
-    pub time: Option<u64>,
+    /// Time in it.
+    pub time_ns: Option<u64>,
     /// Sleeps that ended before the target residency (the kernel's `above`).
     pub too_deep: Option<u64>,
     /// Sleeps in which the next deeper state would have paid (`below`).
     pub too_shallow: Option<u64>,
     /// How long the sleeps were that were too deep, too shallow, ns, where each was
     /// measured; counters only say how many they were.
+    #[serde(skip)]
     pub missed_time: Option<[u64; 2]>,
     /// Entries that the driver or firmware refused.
     pub rejected: Option<u64>,
     /// CPUs on which it is disabled.
-    pub disabled_on: u32,
+    pub disabled_on_cpus: u32,
     /// Median and 99th percentile of residencies in a trace.
+    #[serde(skip)]
     pub residencies: Option<(Quantile, Quantile)>,
 }
 
@@ -50,12 +53,12 @@ impl Row {
 }
 
 /// CPUs with one table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Section {
     /// The CPUs, ascending.
     pub cpus: Vec<u32>,
     /// States, shallowest first.
-    pub rows: Vec<Row>,
+    pub states: Vec<Row>,
     /// What spoils conclusions from the table.
     pub doubts: Vec<Doubt>,
 }
@@ -124,20 +127,20 @@ fn of_class(class: &Class) -> Section {
     let row = |(&state, s): (&u32, &crate::snapshot::StateSeen)| Row {
         state,
         name: s.name.clone(),
-        latency: s.latency,
-        residency: s.residency,
+        exit_latency_us: s.latency,
+        target_residency_us: s.residency,
         sleeps: s.counters.usage,
-        time: s.counters.time.map(|us| us.saturating_mul(1_000)),
+        time_ns: s.counters.time.map(|us| us.saturating_mul(1_000)),
         too_deep: s.counters.above,
         too_shallow: s.counters.below,
         missed_time: None,
         rejected: s.counters.rejected,
-        disabled_on: class.disabled_on[state as usize % 64],
+        disabled_on_cpus: class.disabled_on[state as usize % 64],
         residencies: None,
     };
     Section {
         cpus: class.cpus.clone(),
-        rows: class.states.iter().map(row).collect(),
+        states: class.states.iter().map(row).collect(),
         doubts: doubts(&class.states),
     }
 }
@@ -166,7 +169,7 @@ fn of_cpus(sleeps: &Sleeps, cpus: Vec<u32>, tallies: &[&CpuTally]) -> Section {
         let (row, residencies) = sums.entry(state).or_default();
         let add = |to: &mut Option<u64>, n: u64| *to = Some(to.unwrap_or(0).saturating_add(n));
         add(&mut row.sleeps, s.entries);
-        add(&mut row.time, s.time.max(0) as u64);
+        add(&mut row.time_ns, s.time.max(0) as u64);
         // The kernel's own word is better than time stamps around the sleep.
         if sleeps.has_misses {
             add(&mut row.too_deep, s.said_above);
@@ -186,22 +189,22 @@ fn of_cpus(sleeps: &Sleeps, cpus: Vec<u32>, tallies: &[&CpuTally]) -> Section {
             && let Some(s) = table.states().get(state as usize)
         {
             row.name = Some(s.name.clone()).filter(|n| !n.is_empty());
-            row.latency = u64::try_from(s.latency / 1_000).ok();
-            row.residency = u64::try_from(s.residency / 1_000).ok();
-            row.disabled_on = if disabled.has(state as usize) { cpus.len() as u32 } else { 0 };
+            row.exit_latency_us = u64::try_from(s.latency / 1_000).ok();
+            row.target_residency_us = u64::try_from(s.residency / 1_000).ok();
+            row.disabled_on_cpus = if disabled.has(state as usize) { cpus.len() as u32 } else { 0 };
         }
         row
     };
     let rows = sums.into_iter().map(finish).collect();
-    Section { cpus, rows, doubts: Vec::new() }
+    Section { cpus, states: rows, doubts: Vec::new() }
 }
 
 /// Sums over sections.
 pub fn totals(sections: &[Section]) -> Totals {
     let mut t = Totals::default();
-    for r in sections.iter().flat_map(|s| &s.rows) {
+    for r in sections.iter().flat_map(|s| &s.states) {
         t.sleeps = t.sleeps.saturating_add(r.sleeps.unwrap_or(0));
-        t.time = t.time.saturating_add(r.time.unwrap_or(0));
+        t.time = t.time.saturating_add(r.time_ns.unwrap_or(0));
         t.too_deep = t.too_deep.saturating_add(r.too_deep.unwrap_or(0));
         t.too_shallow = t.too_shallow.saturating_add(r.too_shallow.unwrap_or(0));
     }
@@ -220,7 +223,7 @@ pub fn finding(sections: &[Section]) -> Finding {
         sections
             .iter()
             .enumerate()
-            .flat_map(|(i, s)| s.rows.iter().enumerate().map(move |(j, r)| ((i, j), r)))
+            .flat_map(|(i, s)| s.states.iter().enumerate().map(move |(j, r)| ((i, j), r)))
     };
     let refused = |r: &Row| (r.rejected.unwrap_or(0), r.sleeps.unwrap_or(0));
     let of_a_cpu = |(at, r): &((usize, usize), &Row)| {
@@ -239,12 +242,12 @@ pub fn finding(sections: &[Section]) -> Finding {
     }
     let mut best = (0, Finding::Fits);
     for (at, r) in rows() {
-        let (of, spent) = (r.sleeps.unwrap_or(0), r.time.unwrap_or(0));
+        let (of, spent) = (r.sleeps.unwrap_or(0), r.time_ns.unwrap_or(0));
         let part = |count: u64| {
             (u128::from(spent) * u128::from(count.min(of)) / u128::from(of.max(1))) as u64
         };
         let (deep, shallow) = (r.too_deep.unwrap_or(0), r.too_shallow.unwrap_or(0));
-        let short = r.residency.map_or(u64::MAX, |us| us.saturating_mul(1_000));
+        let short = r.target_residency_us.map_or(u64::MAX, |us| us.saturating_mul(1_000));
         let time = match r.missed_time {
             Some([time, _]) => time,
             None => short.saturating_mul(deep).min(part(deep)),

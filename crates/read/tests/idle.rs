@@ -471,13 +471,13 @@ fn the_worse_kernel_of_the_server_is_named_with_its_reason() {
     let names: Vec<&str> = c.workloads.iter().map(|w| w.name.as_str()).collect();
     assert_eq!(names.len(), 4);
     let fio = c.workloads.iter().find(|w| w.name == "fio").expect("fio");
-    assert_eq!((fio.sums[0].sleeps, fio.sums[0].deepest), (2_596_161, 2_455_784));
-    assert_eq!((fio.sums[1].sleeps, fio.sums[1].deepest), (3_955_565, 3_209_648));
-    assert_eq!((fio.sums[0].too_deep, fio.sums[1].too_deep), (573_713, 856_764));
+    assert_eq!((fio.sides[0].sleeps, fio.sides[0].in_deepest), (2_596_161, 2_455_784));
+    assert_eq!((fio.sides[1].sleeps, fio.sides[1].in_deepest), (3_955_565, 3_209_648));
+    assert_eq!((fio.sides[0].too_deep, fio.sides[1].too_deep), (573_713, 856_764));
     // The bad kernel takes C6 where the good one takes C1E, whatever runs.
     assert_eq!(c.slower(), Some(0));
     for w in &c.workloads {
-        let share = |s: usize| w.sums[s].deepest * 1_000 / w.sums[s].sleeps;
+        let share = |s: usize| w.sides[s].in_deepest * 1_000 / w.sides[s].sleeps;
         println!("{:<18} C6 {} and {} thousandths of sleeps", w.name, share(0), share(1));
         assert!(share(0) > share(1), "{}", w.name);
     }

@@ -47,22 +47,22 @@ impl Share {
 /// One disk of each side: the busiest that both have, else the busiest of each.
 /// Nothing if a side has no complete request.
 pub fn beside(sides: [&[DiskSummary]; 2], labels: [&str; 2]) -> Option<Beside> {
-    let with = |s: &&DiskSummary| s.all.count > 0;
+    let with = |s: &&DiskSummary| s.all.requests > 0;
     let busiest = |side: &'_ [DiskSummary]| {
-        (0..side.len()).filter(|i| side[*i].all.count > 0).max_by_key(|i| side[*i].all.count)
+        (0..side.len()).filter(|i| side[*i].all.requests > 0).max_by_key(|i| side[*i].all.requests)
     };
     let pair = |a: &usize| sides[1].iter().position(|b| b.disk == sides[0][*a].disk && with(&b));
     let both = (0..sides[0].len()).filter(|i| with(&&sides[0][*i]));
     let both = both
         .filter_map(|a| Some((a, pair(&a)?)))
-        .max_by_key(|(a, b)| sides[0][*a].all.count.saturating_add(sides[1][*b].all.count));
+        .max_by_key(|(a, b)| sides[0][*a].all.requests.saturating_add(sides[1][*b].all.requests));
     let (a, b) = match both {
         Some(pair) => pair,
         None => (busiest(sides[0])?, busiest(sides[1])?),
     };
     let of = [&sides[0][a], &sides[1][b]];
     let figure = |name, f: &dyn Fn(&DiskSummary) -> Option<i64>| Figure { name, ns: of.map(f) };
-    let some = |l: Latency, value: i64| (l.count > 0).then_some(value);
+    let some = |l: Latency, value: i64| (l.requests > 0).then_some(value);
     let latencies = vec![
         figure("p50", &|d| some(d.all, d.all.p50)),
         figure("p99", &|d| d.all.tail()),
@@ -72,7 +72,7 @@ pub fn beside(sides: [&[DiskSummary]; 2], labels: [&str; 2]) -> Option<Beside> {
     ];
     let mean = |d: &DiskSummary, cause: Cause| {
         let all = d.shares.iter().filter(|s| s.cause == cause).map(|s| s.total).sum::<i64>();
-        all / i64::try_from(d.all.count).unwrap_or(i64::MAX).max(1)
+        all / i64::try_from(d.all.requests).unwrap_or(i64::MAX).max(1)
     };
     let mut causes: Vec<Cause> = of.iter().flat_map(|d| &d.shares).map(|s| s.cause).collect();
     causes.sort_unstable();
@@ -86,7 +86,7 @@ pub fn beside(sides: [&[DiskSummary]; 2], labels: [&str; 2]) -> Option<Beside> {
     Some(Beside {
         labels: labels.map(String::from),
         disks: of.map(|d| d.disk.to_string()),
-        requests: of.map(|d| d.all.count),
+        requests: of.map(|d| d.all.requests),
         latencies: latencies.into_iter().filter(|f| f.ns.iter().any(Option::is_some)).collect(),
         causes,
     })

@@ -3,6 +3,7 @@
 
 use crate::knobs::{Knobs, Power, Status};
 use crate::runtime::{Device, Function, Runtime};
+use serde::Serialize;
 
 /// Why a device stays awake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,10 +84,10 @@ pub struct Broken {
 }
 
 /// A device that would not be suspended, for a reason that passes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// Its name.
-    pub name: String,
+    pub device: String,
     /// The answer, a negative errno.
     pub error: i32,
     /// So often.
@@ -104,10 +105,10 @@ pub struct Held {
 
 /// A device that was resumed and then suspended again before it had been awake for as
 /// long as its resume took.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Pointless {
     /// Its name.
-    pub name: String,
+    pub device: String,
     /// So often.
     pub times: u64,
     /// Of so many resumes whose suspend is in the trace.
@@ -117,16 +118,16 @@ pub struct Pointless {
 }
 
 /// A device that slept for less than its break-even time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Short {
     /// Its name.
-    pub name: String,
+    pub device: String,
     /// So often.
     pub times: u64,
     /// Of so many sleeps whose length is known.
     pub of: u64,
     /// The break-even time, ns: as given, or what its waking took on average.
-    pub even: i64,
+    pub break_even: i64,
 }
 
 /// A device below another: the path has that of the other in it.
@@ -204,10 +205,10 @@ pub fn broken_by_events(runtime: &Runtime, until: i64) -> Vec<Broken> {
 pub fn refused(runtime: &Runtime) -> Vec<Refused> {
     let one = |d: &Device| {
         let (error, times) = d.refused().filter(|_| d.suspends == 0 && d.failed.is_none())?;
-        Some(Refused { name: d.name.clone(), error, times })
+        Some(Refused { device: d.name.clone(), error, times })
     };
     let mut out: Vec<Refused> = runtime.devices.iter().filter_map(one).collect();
-    out.sort_by(|a, b| a.name.cmp(&b.name));
+    out.sort_by(|a, b| a.device.cmp(&b.device));
     out
 }
 
@@ -256,14 +257,14 @@ pub fn pointless(runtime: &Runtime) -> Vec<Pointless> {
     let one = |d: &Device| {
         let brief = || d.awake.iter().filter(|(took, awake)| awake < took);
         Pointless {
-            name: d.name.clone(),
+            device: d.name.clone(),
             times: brief().count() as u64,
             of: d.awake.len() as u64,
             cost: brief().map(|a| a.0).fold(0, i64::saturating_add),
         }
     };
     let mut out: Vec<Pointless> = runtime.devices.iter().map(one).filter(|p| p.times > 0).collect();
-    out.sort_by(|a, b| b.cost.cmp(&a.cost).then(a.name.cmp(&b.name)));
+    out.sort_by(|a, b| b.cost.cmp(&a.cost).then(a.device.cmp(&b.device)));
     out
 }
 
@@ -277,14 +278,14 @@ pub fn short(runtime: &Runtime, even: Option<i64>) -> Vec<Short> {
         let even = even.unwrap_or(waking);
         let sleeps = || d.resumes.iter().filter_map(|r| r.asleep);
         Short {
-            name: d.name.clone(),
+            device: d.name.clone(),
             times: sleeps().filter(|t| *t < even).count() as u64,
             of: sleeps().count() as u64,
-            even,
+            break_even: even,
         }
     };
     let mut out: Vec<Short> = runtime.devices.iter().map(one).filter(|s| s.times > 0).collect();
-    out.sort_by(|a, b| b.times.cmp(&a.times).then(a.name.cmp(&b.name)));
+    out.sort_by(|a, b| b.times.cmp(&a.times).then(a.device.cmp(&b.device)));
     out
 }
 
@@ -393,9 +394,9 @@ mod tests {
         assert_eq!(held.name, "mmc0");
         assert_eq!(held.why, Why::Used { count: 1, by: vec![("app".into(), 3)] });
         let [p] = &pointless(&r)[..] else { panic!() };
-        assert_eq!((p.name.as_str(), p.times, p.of, p.cost), ("sda", 1, 1, 100));
+        assert_eq!((p.device.as_str(), p.times, p.of, p.cost), ("sda", 1, 1, 100));
         let [s] = &short(&r, None)[..] else { panic!() };
-        assert_eq!((s.times, s.of, s.even), (1, 1, 100));
+        assert_eq!((s.times, s.of, s.break_even), (1, 1, 100));
         assert_eq!(short(&r, Some(50)), []);
     }
 }

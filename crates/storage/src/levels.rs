@@ -2,24 +2,25 @@
 //! devfreq counted for the clocks of a device.
 
 use dormouse_base::beside::{Cell, Table};
+use serde::Serialize;
 
 /// A power state of an NVMe drive, as `nvme id-ctrl` prints it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PowerState {
     /// Its number.
     pub number: u32,
     /// Most power, uW.
-    pub most: Option<u64>,
+    pub most_uw: Option<u64>,
     /// Whether requests are served in it.
     pub operational: bool,
     /// Time to enter it, us.
-    pub entry: u64,
+    pub entry_us: u64,
     /// Time to leave it, us.
-    pub exit: u64,
+    pub exit_us: u64,
     /// Power when idle, uW.
-    pub idle: Option<u64>,
+    pub idle_uw: Option<u64>,
     /// Power when active, uW.
-    pub active: Option<u64>,
+    pub active_uw: Option<u64>,
 }
 
 /// What is doubtful in a drive's table.
@@ -109,7 +110,7 @@ const PRIMARY: (u64, u64) = (15_000, 100);
 const SECONDARY: (u64, u64) = (100_000, 2_000);
 
 /// An entry of the table of autonomous transitions (APST).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fall {
     /// From this state.
     pub from: u32,
@@ -138,10 +139,10 @@ impl Drive {
         let mut class = u32::MAX;
         let mut out: Vec<Entered> = Vec::new();
         for s in self.states.iter().rev() {
-            let both = s.entry.saturating_add(s.exit);
+            let both = s.entry_us.saturating_add(s.exit_us);
             let entered = if s.operational {
                 Entered::Serves
-            } else if s.exit > limit || limit == 0 {
+            } else if s.exit_us > limit || limit == 0 {
                 Entered::TooSlow
             } else if both <= PRIMARY.0 && class != 1 {
                 class = 1;
@@ -171,15 +172,15 @@ impl Drive {
         for pair in self.states.windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
             let (shallow, deep) = (a.number, b.number);
-            if let (Some(p), Some(q)) = (a.most, b.most)
+            if let (Some(p), Some(q)) = (a.most_uw, b.most_uw)
                 && q > p
             {
                 out.push(Doubt::Power { shallow, deep });
             }
-            if b.entry < a.entry {
+            if b.entry_us < a.entry_us {
                 out.push(Doubt::Entry { shallow, deep });
             }
-            if b.exit < a.exit {
+            if b.exit_us < a.exit_us {
                 out.push(Doubt::Exit { shallow, deep });
             }
         }
@@ -191,19 +192,19 @@ impl Drive {
     /// at most the limit (`nvme_configure_apst`, drivers/nvme/host/core.c of 6.12;
     /// the limit is `default_ps_max_latency_us`, 100,000 there).
     pub fn deepest(&self, limit: u64) -> Option<&PowerState> {
-        self.states.iter().rev().find(|s| !s.operational && s.exit <= limit && limit > 0)
+        self.states.iter().rev().find(|s| !s.operational && s.exit_us <= limit && limit > 0)
     }
 }
 
 /// A line of devfreq's table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Level {
-    /// Clock, Hz.
-    pub frequency: u64,
+    /// Clock.
+    pub hz: u64,
     /// Changes from here to each clock, in the order of the levels.
     pub to: Vec<u64>,
-    /// Time at it, ms.
-    pub time: u64,
+    /// Time at it.
+    pub ms: u64,
     /// The device is at it now.
     pub now: bool,
 }
@@ -227,12 +228,12 @@ impl Transitions {
 
     /// Time of all levels, ms.
     pub fn time(&self) -> u64 {
-        self.levels.iter().map(|l| l.time).fold(0, u64::saturating_add)
+        self.levels.iter().map(|l| l.ms).fold(0, u64::saturating_add)
     }
 
     /// Whether the device never left one level.
     pub fn stuck(&self) -> Option<&Level> {
-        let mut used = self.levels.iter().filter(|l| l.time > 0);
+        let mut used = self.levels.iter().filter(|l| l.ms > 0);
         let first = used.next()?;
         used.next().is_none().then_some(first)
     }
@@ -242,7 +243,7 @@ impl Transitions {
 /// levels: its place, and its shares before and after in thousandths.
 pub fn shift(a: &Transitions, b: &Transitions) -> Option<(usize, u64, u64)> {
     let same = a.levels.len() == b.levels.len()
-        && a.levels.iter().zip(&b.levels).all(|(x, y)| x.frequency == y.frequency);
+        && a.levels.iter().zip(&b.levels).all(|(x, y)| x.hz == y.hz);
     let (all_a, all_b) = (a.time(), b.time());
     if !same || all_a == 0 || all_b == 0 {
         return None;
@@ -250,7 +251,7 @@ pub fn shift(a: &Transitions, b: &Transitions) -> Option<(usize, u64, u64)> {
     let share =
         |time: u64, all: u64| (u128::from(time) * 2_000 / u128::from(all)).div_ceil(2) as u64;
     let shares =
-        a.levels.iter().zip(&b.levels).map(|(x, y)| (share(x.time, all_a), share(y.time, all_b)));
+        a.levels.iter().zip(&b.levels).map(|(x, y)| (share(x.ms, all_a), share(y.ms, all_b)));
     let most = shares.enumerate().max_by_key(|(n, (x, y))| (x.abs_diff(*y), std::cmp::Reverse(*n)));
     most.map(|(n, (x, y))| (n, x, y))
 }
@@ -266,7 +267,7 @@ impl Drive {
     /// Its power states and settings as a table.
     pub fn table(&self) -> Table {
         // In W with three digits, where no state of the drive has more.
-        let all = self.states.iter().flat_map(|s| [s.most, s.idle, s.active]);
+        let all = self.states.iter().flat_map(|s| [s.most_uw, s.idle_uw, s.active_uw]);
         let fine = all.flatten().any(|uw| uw % 1_000 != 0);
         let (unit, of) = if fine { ("mW", 1) } else { ("W", 1_000) };
         let watts = |uw: u64| Cell::thousandths(i64::try_from(uw / of).unwrap_or(i64::MAX), unit);
@@ -275,11 +276,12 @@ impl Drive {
             let mut cell = |what: &str, cell: Cell| {
                 cells.push((format!("state {}, {what}", s.number), cell));
             };
-            for (what, power) in [("most", s.most), ("idle", s.idle), ("active", s.active)] {
+            for (what, power) in [("most", s.most_uw), ("idle", s.idle_uw), ("active", s.active_uw)]
+            {
                 cell(what, power.map_or(Cell::Word("not reported".into()), watts));
             }
-            cell("entry", Cell::whole(s.entry, "us"));
-            cell("exit", Cell::whole(s.exit, "us"));
+            cell("entry", Cell::whole(s.entry_us, "us"));
+            cell("exit", Cell::whole(s.exit_us, "us"));
         }
         for f in &self.falls {
             let name = format!("from state {} into {} after", f.from, f.to);
@@ -305,10 +307,9 @@ impl Transitions {
         let all = self.time().max(1);
         let mut cells: Vec<(String, Cell)> = Vec::new();
         for l in &self.levels {
-            let share = (u128::from(l.time) * 200_000 / u128::from(all)).div_ceil(2);
+            let share = (u128::from(l.ms) * 200_000 / u128::from(all)).div_ceil(2);
             let share = i64::try_from(share).unwrap_or(i64::MAX);
-            let name =
-                format!("{}.{} MHz", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000);
+            let name = format!("{}.{} MHz", l.hz / 1_000_000, l.hz % 1_000_000 / 100_000);
             cells.push((name, Cell::thousandths(share, "%")));
         }
         let total = self.total.unwrap_or_else(|| self.counted());
@@ -325,7 +326,14 @@ mod tests {
     use super::*;
 
     fn state(number: u32, most: u64, operational: bool, entry: u64, exit: u64) -> PowerState {
-        PowerState { number, most: Some(most), operational, entry, exit, ..PowerState::default() }
+        PowerState {
+            number,
+            most_uw: Some(most),
+            operational,
+            entry_us: entry,
+            exit_us: exit,
+            ..PowerState::default()
+        }
     }
 
     #[test]
@@ -376,8 +384,8 @@ mod tests {
     fn two_tables_side_by_side() {
         let table = |times: [u64; 2]| Transitions {
             levels: std::vec![
-                Level { frequency: 100, time: times[0], ..Level::default() },
-                Level { frequency: 400, time: times[1], ..Level::default() },
+                Level { hz: 100, ms: times[0], ..Level::default() },
+                Level { hz: 400, ms: times[1], ..Level::default() },
             ],
             ..Transitions::default()
         };
@@ -392,14 +400,18 @@ mod tests {
 
     #[test]
     fn counts_of_a_table() {
-        let level =
-            |frequency, to: &[u64], time| Level { frequency, to: to.to_vec(), time, now: false };
+        let level = |frequency, to: &[u64], time| Level {
+            hz: frequency,
+            to: to.to_vec(),
+            ms: time,
+            now: false,
+        };
         let t = Transitions {
             name: "x".into(),
             levels: std::vec![level(100, &[0, 3], 10), level(400, &[2, 0], 0)],
             total: Some(5),
         };
         assert_eq!((t.counted(), t.time()), (5, 10));
-        assert_eq!(t.stuck().map(|l| l.frequency), Some(100));
+        assert_eq!(t.stuck().map(|l| l.hz), Some(100));
     }
 }

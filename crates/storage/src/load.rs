@@ -2,6 +2,7 @@
 //! measured.
 
 use dormouse_base::beside::{Cell, Table};
+use serde::Serialize;
 
 /// One direction of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,9 +36,10 @@ const EXPLAINS: u128 = 15;
 
 /// What the number of requests under way makes of a latency (Little's law: requests under
 /// way = requests a second * time of each).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Queue {
     /// Requests under way on average, in thousandths: from rate and mean.
+    #[serde(rename = "under_way_thousandths")]
     pub under_way: u64,
     /// Requests that the job wants under way: depth times threads.
     pub wanted: Option<u64>,
@@ -47,6 +49,7 @@ pub struct Queue {
     /// not measured.
     pub explains: bool,
     /// How the number under way stands to the number wanted.
+    #[serde(skip)]
     pub fits: Fits,
 }
 

@@ -3,19 +3,20 @@
 use crate::request::Request;
 use crate::runtime::Runtime;
 use crate::wait::{Span, Watched};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A change of a device's clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockChange {
     /// When, ns.
     pub time: i64,
     /// Whose.
     pub device: String,
     /// Clock after it, Hz.
-    pub frequency: u64,
+    pub hz: u64,
     /// Clock before it, Hz.
-    pub before: u64,
+    pub hz_before: u64,
 }
 
 /// A completion so soon after its CPU left an idle state is what woke it, ns: an

@@ -1,5 +1,6 @@
 //! A request to a disk, and the moments of its life.
 
+use serde::Serialize;
 use std::fmt;
 
 /// A disk by its device number.
@@ -45,7 +46,8 @@ impl fmt::Display for Disk {
 }
 
 /// What a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Reads.
     Read,

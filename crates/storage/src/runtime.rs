@@ -2,6 +2,7 @@
 //! (include/trace/events/rpm.h, drivers/base/power/runtime.c of 6.12).
 
 use crate::wait::{Cause, Family, Span};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// `RPM_ASYNC` of include/linux/pm_runtime.h: a worker is asked to do it.
@@ -33,7 +34,7 @@ impl Function {
 }
 
 /// One time that a device was resumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Resume {
     /// When it was first asked for, ns.
     pub asked: i64,
@@ -42,7 +43,7 @@ pub struct Resume {
     /// When it returned, ns.
     pub end: i64,
     /// Until then a suspend of it was in progress, ns; `None`: none was.
-    pub suspending: Option<i64>,
+    pub suspend_until: Option<i64>,
     /// Of the work, resuming parents and suppliers, ns.
     pub parents: i64,
     /// How long the device had been suspended, ns, if the trace has that.
@@ -300,7 +301,7 @@ impl Runtime {
                         asked: begin,
                         begin,
                         end: time,
-                        suspending: None,
+                        suspend_until: None,
                         parents: 0,
                         asleep,
                     });
@@ -365,7 +366,7 @@ impl Runtime {
                     asked: d.pending.take().unwrap_or(call.begin).min(call.begin),
                     begin: call.begin,
                     end: time,
-                    suspending: d.deferred_end.take(),
+                    suspend_until: d.deferred_end.take(),
                     parents: call.nested.min(time.saturating_sub(call.begin)).max(0),
                     asleep,
                 });
@@ -439,7 +440,7 @@ impl Runtime {
                         out.push(Span { family, begin, end, cause });
                     }
                 };
-                let ended = r.suspending.unwrap_or(r.asked).clamp(r.asked, r.begin);
+                let ended = r.suspend_until.unwrap_or(r.asked).clamp(r.asked, r.begin);
                 add(r.asked, ended, Cause::ResumeSuspend);
                 add(ended, r.begin, Cause::ResumeWorker);
                 add(r.begin, r.end, Cause::Resume);
@@ -474,7 +475,7 @@ mod tests {
             asked: 100,
             begin: 150,
             end: 500,
-            suspending: None,
+            suspend_until: None,
             parents: 240,
             asleep: None,
         };

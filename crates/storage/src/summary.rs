@@ -3,6 +3,7 @@
 use crate::recording::Woken;
 use crate::request::{Disk, Operation, Request};
 use crate::wait::{CAUSES, Cause, Family, Slices, Span, Timeline, Watched, slices};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A disk that had no request for so long was idle, ns: five times the shortest
@@ -22,7 +23,7 @@ fn class(time: i64) -> usize {
 const WORTH: i128 = 10;
 
 /// One cause over the requests of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// Which.
     pub cause: Cause,
@@ -37,10 +38,10 @@ pub struct Share {
 }
 
 /// Latencies of some requests, ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct Latency {
-    /// Requests.
-    pub count: u64,
+    /// How many.
+    pub requests: u64,
     /// Mean, rounded down.
     pub mean: i64,
     /// Middle.
@@ -57,7 +58,7 @@ const ENOUGH_FOR_P99: u64 = 100;
 impl Latency {
     /// What 99 of 100 do not exceed, ns, where that is not the longest of them.
     pub fn tail(&self) -> Option<i64> {
-        (self.count >= ENOUGH_FOR_P99).then_some(self.p99)
+        (self.requests >= ENOUGH_FOR_P99).then_some(self.p99)
     }
 
     /// Of a sample, which is sorted on the way. Quantiles are values of the
@@ -76,7 +77,7 @@ impl Latency {
         let at = |percent: usize| sample[(n * percent).div_ceil(100).max(1) - 1];
         let sum: i128 = sample.iter().map(|x| i128::from(*x)).sum();
         Latency {
-            count: n as u64,
+            requests: n as u64,
             mean: (sum / n as i128) as i64,
             p50: at(50),
             p99: at(99),
@@ -326,7 +327,8 @@ fn one(
     let first = begun.first().map_or(0, |b| b.0);
     let last = begun.iter().map(|b| b.1).max().unwrap_or(first);
     let [all, after_idle, busy, after_sleep, operations @ ..] = sums.latencies();
-    let operations = OPERATIONS.into_iter().zip(operations).filter(|(_, l)| l.count > 0).collect();
+    let operations =
+        OPERATIONS.into_iter().zip(operations).filter(|(_, l)| l.requests > 0).collect();
     let mut shares = sums.shares.to_vec();
     shares.retain(|s| s.total > 0);
     shares.sort_by_key(|s| (std::cmp::Reverse(s.total), s.cause));
@@ -421,7 +423,7 @@ impl Sums {
         let each = |groups: u16| (0..GROUPS).filter(move |n| groups >> n & 1 == 1);
         for &(total, groups) in &self.totals {
             for n in each(groups) {
-                out[n].count += 1;
+                out[n].requests += 1;
                 sums[n] += i128::from(total);
                 out[n].max = total;
             }
@@ -431,16 +433,16 @@ impl Sums {
         for &(total, groups) in &self.totals {
             for n in each(groups) {
                 passed[n] += 1;
-                if passed[n] == at(out[n].count, 50) {
+                if passed[n] == at(out[n].requests, 50) {
                     out[n].p50 = total;
                 }
-                if passed[n] == at(out[n].count, 99) {
+                if passed[n] == at(out[n].requests, 99) {
                     out[n].p99 = total;
                 }
             }
         }
         for (l, sum) in out.iter_mut().zip(sums) {
-            l.mean = i64::try_from(sum / i128::from(l.count.max(1))).unwrap_or(i64::MAX);
+            l.mean = i64::try_from(sum / i128::from(l.requests.max(1))).unwrap_or(i64::MAX);
         }
         out
     }
@@ -480,9 +482,9 @@ mod tests {
         let watched = Watched { gating: true, ..Watched::default() };
         let all = summarise(&l.finish(), &[span], watched, Cpus::default(), None);
         let [d] = &all[..] else { panic!() };
-        assert_eq!((d.after_idle.count, d.after_idle.mean), (1, 1_000));
-        assert_eq!((d.after_sleep.count, d.after_sleep.max), (1, 1_000));
-        assert_eq!((d.busy.count, d.busy.max), (2, 100), "of the first nothing is known");
+        assert_eq!((d.after_idle.requests, d.after_idle.mean), (1, 1_000));
+        assert_eq!((d.after_sleep.requests, d.after_sleep.max), (1, 1_000));
+        assert_eq!((d.busy.requests, d.busy.max), (2, 100), "of the first nothing is known");
         let worst = d.worst().unwrap();
         assert_eq!((worst.cause, worst.requests, worst.total), (Cause::Ungate, 1, 900));
         let sum: i64 = d.shares.iter().map(|s| s.total).sum();
@@ -521,8 +523,8 @@ mod tests {
         l.complete(flush(1_400), 0, 0);
         let all = summarise(&l.finish(), &[], Watched::default(), Cpus::default(), None);
         let [d] = &all[..] else { panic!() };
-        assert_eq!((d.beside.count, d.beside.max), (1, 200));
-        assert_eq!((d.all.count, d.total()), (2, 300 + 400), "what users waited for, once");
+        assert_eq!((d.beside.requests, d.beside.max), (1, 200));
+        assert_eq!((d.all.requests, d.total()), (2, 300 + 400), "what users waited for, once");
         let slices = d.requests[0].slices;
         let of = |c| slices.get(c);
         assert_eq!(
@@ -550,7 +552,7 @@ mod tests {
         let list = l.finish();
         let of = |begin| {
             let all = summarise(&list, &[], Watched::default(), Cpus::default(), begin);
-            (all[0].after_idle.count, all[0].busy.count)
+            (all[0].after_idle.requests, all[0].busy.requests)
         };
         assert_eq!(of(Some(20_000_000)), (2, 1));
         assert_eq!(of(Some(90_000_000)), (1, 1), "a trace that began just before says nothing");
@@ -590,7 +592,7 @@ mod tests {
     fn quantiles_are_values_of_the_sample() {
         let mut x: Vec<i64> = (1..=200).rev().collect();
         let l = Latency::of(&mut x);
-        assert_eq!((l.count, l.mean, l.p50, l.p99, l.max), (200, 100, 100, 198, 200));
+        assert_eq!((l.requests, l.mean, l.p50, l.p99, l.max), (200, 100, 100, 198, 200));
         assert_eq!(Latency::of(&mut []), Latency::default());
     }
 }

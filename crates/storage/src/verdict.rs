@@ -85,7 +85,7 @@ impl Row {
         let top = t.busy.len().saturating_sub(1);
         Row {
             name: name.into(),
-            requests: was.count as usize,
+            requests: was.requests as usize,
             mean: Pair { foretold: is.mean, measured: was.mean },
             p99: Pair { foretold: is.p99, measured: was.p99 },
             asleep: pair(t.suspend[1] + t.suspend[2], m.asleep),

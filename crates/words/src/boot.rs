@@ -340,9 +340,6 @@ pub fn json(b: &Boot<'_, '_, '_>) -> Value {
             "now_in_time": c.in_time[1],
         })
     });
-    let losses = b.losses.list.iter().map(|l| {
-        json!({ "kind": l.kind, "count": l.count, "severity": l.severity.name(), "advice": l.advice })
-    });
     json!({
         "answer": b.answer(),
         "kernel": b.wish.rules.name(),
@@ -364,6 +361,6 @@ pub fn json(b: &Boot<'_, '_, '_>) -> Value {
             "devices": each.collect::<Vec<_>>(),
         },
         "against": other,
-        "losses": losses.collect::<Vec<_>>(),
+        "losses": b.losses,
     })
 }

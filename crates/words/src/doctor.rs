@@ -1,6 +1,6 @@
 //! What `dormouse check` prints.
 
-use crate::finding::{below, left_out, lost, not_checked, shown, word};
+use crate::finding::{below, left_out, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::next::{self, typed};
@@ -271,7 +271,7 @@ pub fn json(s: &Subject<'_>) -> Value {
         "printed_by_line": s.report.printed.as_ref().map(|p| p.line),
         "findings": s.report.findings,
         "not_checked": not_checked(&not_looked_at(s)),
-        "losses": lost(s.losses),
+        "losses": s.losses,
     })
 }
 

@@ -4,6 +4,7 @@
 //! changes its name or meaning, raises the version.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// `show --json`: sleep at the top, a member for each other subject.
 pub const SHOW: &str = "dormouse-show/2";
@@ -21,23 +22,28 @@ pub const CALIBRATE: &str = "dormouse-calibrate/1";
 pub const RUN: &str = "dormouse-run/1";
 
 #[derive(Serialize)]
-struct Document<T> {
+struct Document {
     schema: &'static str,
     subject: &'static str,
     #[serde(flatten)]
-    answer: T,
+    answer: Value,
 }
 
 /// The document of an answer, which is an object. `subject` is what `--only` takes.
 pub fn document(schema: &'static str, subject: &'static str, answer: impl Serialize) -> String {
-    pretty(&Document { schema, subject, answer })
+    pretty(&Document { schema, subject, answer: value(answer) })
 }
 
 /// An answer that becomes a member of a document.
 pub fn section(answer: impl Serialize) -> String {
-    pretty(&answer)
+    pretty(&value(answer))
+}
+
+/// An answer with its keys in the order of the alphabet, whatever its fields are in.
+pub(crate) fn value(answer: impl Serialize) -> Value {
+    serde_json::to_value(answer).expect("an answer is an object with names as keys")
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("an answer is an object with names as keys") + "\n"
+    serde_json::to_string_pretty(value).expect("a value is JSON") + "\n"
 }

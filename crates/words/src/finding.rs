@@ -5,7 +5,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::plural;
 use dormouse_base::finding::{Evidence, Level};
-use dormouse_base::loss::{Loss, Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use serde_json::{Value, json};
 
 /// How a level begins a sentence.
@@ -53,10 +53,4 @@ pub(crate) fn left_out(page: &mut Page, unchecked: &[(String, String)], losses: 
 /// What was not checked, as JSON.
 pub(crate) fn not_checked(unchecked: &[(String, String)]) -> Value {
     unchecked.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect()
-}
-
-/// What could not be read, as JSON.
-pub(crate) fn lost(losses: &Losses) -> Value {
-    let one = |l: &Loss| json!({ "kind": l.kind, "count": l.count, "advice": l.advice });
-    losses.list.iter().map(one).collect()
 }

@@ -152,7 +152,7 @@ mod tests {
         assert!((seen.before.latency().mean - seen.recorded.mean).abs() < 20_000);
         let after = c.after.1.latency();
         assert!((after.max - 156_000).abs() < 3_000, "{after:?}");
-        assert_eq!(after.count as usize, load.count());
+        assert_eq!(after.requests as usize, load.count());
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn clocks(t: &Trace, disk: Disk) -> Option<(u64, Vec<(i64, u64)>)> {
     if list.iter().any(|c| c.device != first.device) {
         return None;
     }
-    Some((first.before, list.iter().map(|c| (c.time, c.frequency)).collect()))
+    Some((first.hz_before, list.iter().map(|c| (c.time, c.hz)).collect()))
 }
 
 /// Requests that were alone, did not wait for a sleep, and had one clock.

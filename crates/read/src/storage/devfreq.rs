@@ -124,7 +124,7 @@ fn finish(
     damaged: &mut u64,
 ) {
     let Some((clocks, table)) = open.take() else { return };
-    let lines: Vec<u64> = table.levels.iter().map(|l| l.frequency).collect();
+    let lines: Vec<u64> = table.levels.iter().map(|l| l.hz).collect();
     // A table that lost its first lines is still worth its times.
     *damaged += u64::from(lines != clocks);
     if !table.levels.is_empty() {
@@ -139,7 +139,7 @@ fn level(line: &str, columns: usize) -> Option<Level> {
     let cells: Option<Vec<u64>> = rest.split_whitespace().map(|w| w.parse().ok()).collect();
     let mut cells = cells.filter(|c| c.len() == columns + 1)?;
     let time = cells.pop()?;
-    Some(Level { frequency: clock.trim().parse().ok()?, to: cells, time, now })
+    Some(Level { hz: clock.trim().parse().ok()?, to: cells, ms: time, now })
 }
 
 #[cfg(test)]

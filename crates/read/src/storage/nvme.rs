@@ -111,9 +111,9 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
             // Of a state, in its line or in the second.
             for word in line.split_whitespace() {
                 if let Some(w) = word.strip_prefix("idle_power:") {
-                    s.idle = microwatts(w);
+                    s.idle_uw = microwatts(w);
                 } else if let Some(w) = word.strip_prefix("active_power:") {
-                    s.active = microwatts(w);
+                    s.active_uw = microwatts(w);
                 }
             }
         }
@@ -272,12 +272,12 @@ fn state(line: &str) -> Option<Option<PowerState>> {
     let read = || {
         (number < MOST).then_some(PowerState {
             number,
-            most: microwatts(value("mp:")?),
+            most_uw: microwatts(value("mp:")?),
             operational: !rest.contains("non-operational"),
-            entry: figure("enlat:")?,
-            exit: figure("exlat:")?,
-            idle: None,
-            active: None,
+            entry_us: figure("enlat:")?,
+            exit_us: figure("exlat:")?,
+            idle_uw: None,
+            active_uw: None,
         })
     };
     Some(read())
@@ -298,12 +298,12 @@ fn smart_state(line: &str) -> Option<Option<PowerState>> {
     let read = || {
         (number < MOST).then_some(PowerState {
             number,
-            most: microwatts(most),
+            most_uw: microwatts(most),
             operational: operational == "+",
-            entry: entry.parse().ok()?,
-            exit: exit.parse().ok()?,
-            idle: microwatts(idle),
-            active: microwatts(active),
+            entry_us: entry.parse().ok()?,
+            exit_us: exit.parse().ok()?,
+            idle_uw: microwatts(idle),
+            active_uw: microwatts(active),
         })
     };
     Some(read())
@@ -356,10 +356,10 @@ fn json(name: &str, bytes: &[u8], drives: &mut Vec<Drive>) {
         let fine = figure("max_power_scale").unwrap_or(flags & 1) == 1;
         states.push(PowerState {
             number,
-            most: figure("max_power").map(|p| p.saturating_mul(if fine { 100 } else { 10_000 })),
+            most_uw: figure("max_power").map(|p| p.saturating_mul(if fine { 100 } else { 10_000 })),
             operational: figure("non-operational_state").unwrap_or(flags >> 1 & 1) == 0,
-            entry: figure("entry_lat").unwrap_or(0),
-            exit: figure("exit_lat").unwrap_or(0),
+            entry_us: figure("entry_lat").unwrap_or(0),
+            exit_us: figure("exit_lat").unwrap_or(0),
             ..PowerState::default()
         });
     }
@@ -421,9 +421,9 @@ ps      1 : mp:broken operational rrt:0
         assert_eq!(drives.len(), 2);
         assert_eq!((drives[0].name.as_str(), drives[0].states.len()), ("PC401 NVMe", 2));
         let deep = drives[0].states[1];
-        assert_eq!((deep.most, deep.operational, deep.exit), (Some(70_000), false, 5_000));
+        assert_eq!((deep.most_uw, deep.operational, deep.exit_us), (Some(70_000), false, 5_000));
         assert_eq!(drives[1].name, "mail.txt, table 2");
-        assert_eq!(drives[1].states[0].idle, Some(630_000));
+        assert_eq!(drives[1].states[0].idle_uw, Some(630_000));
         assert_eq!(losses.count("damaged_line"), 1);
     }
 
@@ -437,15 +437,15 @@ ps      1 : mp:broken operational rrt:0
             drives.remove(0)
         };
         let d = one("mn : X\nps 0 : mp:7.60W operational enlat:0 exlat:0 idle_power:0.5W\n");
-        assert_eq!(d.states[0].idle, Some(500_000));
+        assert_eq!(d.states[0].idle_uw, Some(500_000));
         let d = one("Model Number:       A B\nSupported Power States\n\
             St Op     Max   Active     Idle   RL RT WL WT  Ent_Lat  Ex_Lat\n\
             \x20 0 +     5.00W    2.50W  0.6300W  0  0  0  0        0       0\n\
             \x20 3 -   0.0500W       -        -    3  3  3  3     5000   10000\n\n\
             Id Fmt  Data  Metadt  Rel_Perf\n 0 +     512       0         2\n");
         assert_eq!((d.name.as_str(), d.states.len()), ("A B", 2));
-        assert_eq!((d.states[0].idle, d.states[0].active), (Some(630_000), Some(2_500_000)));
-        assert_eq!((d.states[1].exit, d.states[1].operational), (10_000, false));
+        assert_eq!((d.states[0].idle_uw, d.states[0].active_uw), (Some(630_000), Some(2_500_000)));
+        assert_eq!((d.states[1].exit_us, d.states[1].operational), (10_000, false));
         let d =
             one("get-feature:0xc (Autonomous Power State Transition), Current value:0x000001\n\
             \tEntry[ 0]\n\t...\n\tIdle Time Prior to Transition (ITPT): 750 ms\n\
@@ -478,7 +478,7 @@ ps      1 : mp:broken operational rrt:0
             \"entry_lat\":2000,\"exit_lat\":1200},{\"max_power\":0}]}",
         );
         assert_eq!((d.name.as_str(), d.states.len()), ("X 1TB", 2));
-        assert_eq!((d.states[0].most, d.states[1].most), (Some(8_490_000), Some(50_000)));
-        assert_eq!((d.states[1].operational, d.states[1].exit), (false, 1_200));
+        assert_eq!((d.states[0].most_uw, d.states[1].most_uw), (Some(8_490_000), Some(50_000)));
+        assert_eq!((d.states[1].operational, d.states[1].exit_us), (false, 1_200));
     }
 }

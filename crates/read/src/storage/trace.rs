@@ -392,7 +392,7 @@ impl Sink {
         {
             self.spans.push(Span { family, begin: look, end: time, cause: Cause::Slow });
         }
-        self.changes.push(ClockChange { time, device, frequency, before });
+        self.changes.push(ClockChange { time, device, hz: frequency, hz_before: before });
         Some(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::disk::Outcome;
 use super::settings::Drive;
+use serde::Serialize;
 
 /// A state of a disk. Clocks are indices of [`Drive::levels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Powers {
 
 /// Times in a deeper state that pay for going there and back, ns, counted from the
 /// end of the last request; `None`: it never pays, or is not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BreakEven {
     /// The slowest clock.
     pub clock: Option<i64>,

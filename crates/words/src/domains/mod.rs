@@ -7,7 +7,7 @@ pub use dormouse_power::cost::Cost;
 pub use subject::Subject;
 use subject::{list, times};
 
-use crate::finding::{left_out, lost, not_checked, shown, word};
+use crate::finding::{left_out, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::costs::paid;
@@ -371,6 +371,6 @@ pub fn json(s: &Subject<'_>) -> Value {
         })).collect::<Vec<_>>(),
         "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
         "not_checked": not_checked(&not_looked_at(s)),
-        "losses": lost(s.losses),
+        "losses": s.losses,
     })
 }

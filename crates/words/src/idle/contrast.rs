@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// than rounding.
 fn pays_less(c: &Contrast, side: usize) -> Vec<&str> {
     let share = |s: &Sums| u128::from(s.too_deep) * 1_000 / u128::from(s.sleeps.max(1));
-    let less = |w: &&Workload| share(&w.sums[side]) >= share(&w.sums[1 - side]) + 10;
+    let less = |w: &&Workload| share(&w.sides[side]) >= share(&w.sides[1 - side]) + 10;
     c.workloads.iter().filter(less).map(|w| w.name.as_str()).collect()
 }
 
@@ -47,15 +47,15 @@ pub(super) fn text(c: &Contrast) -> String {
         "Workload", "Side", "sleeps", "deepest", "exit us", "too deep"
     );
     for w in &c.workloads {
-        for (side, s) in c.sides.iter().zip(&w.sums) {
-            let tenths = s.mean_latency().saturating_add(50) / 100;
+        for (side, s) in c.sides.iter().zip(&w.sides) {
+            let tenths = s.mean_exit_latency_ns.saturating_add(50) / 100;
             let _ = writeln!(
                 out,
                 "{:<18}{:<14}{:>13}{:>10}{:>12}{:>10}",
                 fit(&safe(&w.name), 17),
                 fit(&safe(side), 13),
                 grouped(s.sleeps),
-                percent(s.deepest, s.sleeps),
+                percent(s.in_deepest, s.sleeps),
                 format!("{}.{}", grouped(tenths / 10), tenths % 10),
                 percent(s.too_deep, s.sleeps)
             );
@@ -74,13 +74,13 @@ mod tests {
 
     #[test]
     fn only_workloads_in_which_it_is_so_are_named() {
-        let sums = |sleeps, too_deep, latency: u128| Sums {
+        let sums = |sleeps, too_deep, mean_exit_latency_ns| Sums {
             sleeps,
             too_deep,
-            latency: latency * u128::from(sleeps) * 1_000,
+            mean_exit_latency_ns,
             ..Sums::default()
         };
-        let workload = |name: &str, a, b| Workload { name: name.into(), sums: [a, b] };
+        let workload = |name: &str, a, b| Workload { name: name.into(), sides: [a, b] };
         let mut c = Contrast {
             sides: ["bad".into(), "good".into()],
             workloads: vec![

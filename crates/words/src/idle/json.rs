@@ -2,12 +2,9 @@
 //! `docs/idle-json.md`.
 
 use super::{Outlook, Page};
-use dormouse_base::loss::Losses;
-use dormouse_idle::contrast::{Contrast, contrast, pairs};
-use dormouse_idle::doubt::Doubt;
+use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::oracle::{Bound, Oracles};
-use dormouse_idle::pack::Packed;
-use dormouse_idle::predict::Account;
+use dormouse_idle::predict::{Account, Spent};
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::tally::{Coverage, Sleeps, Waker};
@@ -19,46 +16,16 @@ pub fn show(page: &Page) -> Value {
     json!({
         "snapshots": page.snapshots.iter().map(snapshot).collect::<Vec<_>>(),
         "difference": page.difference.map(snapshot),
-        "contrast": contrast(&pairs(page.snapshots)).map(|c| both(&c)),
+        "contrast": contrast(&pairs(page.snapshots)).map(|c| {
+            let mut both = json!(c);
+            both["slower"] = json!(c.slower().map(|s| &c.sides[s]));
+            both
+        }),
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
-        "packed": page.packed.iter().map(|t| t.iter().map(packed).collect()).collect::<Vec<Vec<_>>>(),
+        "packed": page.packed,
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
         "beside": page.beside,
-        "losses": losses(page.losses),
-    })
-}
-
-fn packed(p: &Packed) -> Value {
-    json!({
-        "cpus": p.cpus,
-        "wakeups": p.wakes,
-        "all_asleep_ns": p.asleep,
-        "deep_ns": p.deep,
-        "longest_ns": p.longest,
-        "pieces": p.pieces,
-        "delayed": p.delayed,
-        "waited_ns": i64::try_from(p.waited).ok(),
-        "longest_wait_ns": p.most,
-    })
-}
-
-fn both(c: &Contrast) -> Value {
-    let workload = |w: &dormouse_idle::contrast::Workload| {
-        let sums = w.sums.iter().map(|s| {
-            json!({
-                "sleeps": s.sleeps,
-                "in_deepest": s.deepest,
-                "too_deep": s.too_deep,
-                "too_shallow": s.too_shallow,
-                "mean_exit_latency_ns": s.mean_latency(),
-            })
-        });
-        json!({ "name": w.name, "sides": sums.collect::<Vec<_>>() })
-    };
-    json!({
-        "sides": c.sides,
-        "slower": c.slower().map(|s| &c.sides[s]),
-        "workloads": c.workloads.iter().map(workload).collect::<Vec<_>>(),
+        "losses": page.losses,
     })
 }
 
@@ -78,20 +45,6 @@ fn run(r: &Run) -> Value {
     })
 }
 
-/// What could not be read.
-pub fn losses(all: &Losses) -> Value {
-    let one = |l: &dormouse_base::loss::Loss| {
-        json!({
-            "kind": l.kind,
-            "count": l.count,
-            "severity": l.severity.name(),
-            "advice": l.advice,
-            "first_at": l.first_at,
-        })
-    };
-    all.list.iter().map(one).collect()
-}
-
 fn snapshot(s: &Snapshot) -> Value {
     let sections = of_snapshot(s);
     json!({
@@ -101,7 +54,7 @@ fn snapshot(s: &Snapshot) -> Value {
         "available_governors": s.governors,
         "sum_of_cpus": s.sum_of,
         "answer": answer(&sections),
-        "sections": sections.iter().map(section).collect::<Vec<_>>(),
+        "sections": sections,
     })
 }
 
@@ -149,7 +102,7 @@ fn trace(t: &Sleeps) -> Value {
             "state": state, "count": a.count, "total_ns": a.ns, "s2idle": a.s2idle,
         })).collect::<Vec<_>>(),
         "answer": answer(&sections),
-        "sections": sections.iter().map(section).collect::<Vec<_>>(),
+        "sections": sections,
         "cpus": t.tally.cpus.iter().map(cpu).collect::<Vec<_>>(),
         "together": {
             "cpus": t.tally.together.cpus(),
@@ -185,46 +138,10 @@ fn waker(w: &Waker) -> Value {
     })
 }
 
-fn section(s: &Section) -> Value {
-    let row = |r: &dormouse_idle::section::Row| {
-        json!({
-            "state": r.state,
-            "name": r.name,
-            "exit_latency_us": r.latency,
-            "target_residency_us": r.residency,
-            "sleeps": r.sleeps,
-            "time_ns": r.time,
-            "too_deep": r.too_deep,
-            "too_shallow": r.too_shallow,
-            "rejected": r.rejected,
-            "disabled_on_cpus": r.disabled_on,
-        })
-    };
-    json!({
-        "cpus": s.cpus,
-        "states": s.rows.iter().map(row).collect::<Vec<_>>(),
-        "doubts": s.doubts.iter().map(doubt).collect::<Vec<_>>(),
-    })
-}
-
-fn doubt(d: &Doubt) -> Value {
-    let pair = |kind: &str, shallow: u32, deep: u32| json!({ "kind": kind, "shallow": shallow, "deep": deep });
-    match *d {
-        Doubt::ResidencyBelowLatency { state } => {
-            json!({ "kind": "residency_below_latency", "state": state })
-        }
-        Doubt::LatencyOrder { shallow, deep } => pair("latency_order", shallow, deep),
-        Doubt::ResidencyOrder { shallow, deep } => pair("residency_order", shallow, deep),
-        Doubt::Same { shallow, deep } => pair("same_figures", shallow, deep),
-        Doubt::SameResidency { shallow, deep } => pair("same_residency", shallow, deep),
-        Doubt::Multiple { factor } => json!({ "kind": "residency_is_multiple", "factor": factor }),
-    }
-}
-
 fn answer(sections: &[Section]) -> Value {
     let all = totals(sections);
     let at = |kind: &str, (section, row): (usize, usize), count: u64, of: u64| {
-        let r = &sections[section].rows[row];
+        let r = &sections[section].states[row];
         json!({ "kind": kind, "cpus": sections[section].cpus, "state": r.state, "name": r.name,
                 "count": count, "of": of })
     };
@@ -250,10 +167,6 @@ pub fn predict(o: &Outlook) -> Value {
             "no_wakeup_foreseen": account(o, &o.bounds[i][1]),
         })
     };
-    let recorded =
-        o.recorded.iter().enumerate().map(
-            |(i, s)| json!({ "state": o.states.get(i), "sleeps": s.sleeps, "time_ns": s.time }),
-        );
     let sweep = o.sweep.iter().map(|(limit, a)| {
         let limit = (*limit < dormouse_idle::knob::UNLIMITED).then_some(limit);
         json!({ "limit_ns": limit, "model": account(o, a) })
@@ -273,7 +186,7 @@ pub fn predict(o: &Outlook) -> Value {
         "wakeups_by_timer": o.wakes.1,
         "energy_unit": if o.power.is_some() { "nJ" } else { "ns of the shallowest state" },
         "power_from": o.power,
-        "recorded": recorded.collect::<Vec<_>>(),
+        "recorded": spent(o, o.recorded),
         "now": side(0),
         "then": side(1),
         "best_static": { "setting": o.best.0, "model": account(o, o.best.1) },
@@ -287,23 +200,28 @@ pub fn energy(given: bool, e: i128) -> Value {
     i64::try_from(e).map_or(Value::Null, Value::from)
 }
 
+/// Delays of wake-ups, ns.
+pub(super) fn delays(a: &Account) -> Value {
+    json!({ "p50": a.delay(500), "p99": a.delay(990), "p99.9": a.delay(999), "max": a.delay(1_000) })
+}
+
+fn spent(o: &Outlook, list: &[Spent]) -> Vec<Value> {
+    let name = |i| o.states.get(i);
+    let one = |(i, s): (usize, &Spent)| json!({ "state": name(i), "sleeps": s.sleeps, "time_ns": s.time });
+    list.iter().enumerate().map(one).collect()
+}
+
 fn account(o: &Outlook, a: &Account) -> Value {
     let whole = |n: i128| i64::try_from(n).map_or(Value::Null, Value::from);
     let given = o.power.is_some();
     let bound = |b: Bound| json!({ "energy": energy(given, o.energy_of(a, b.energy)), "waited_ns": whole(b.waited) });
-    let states =
-        a.states.iter().enumerate().map(
-            |(i, s)| json!({ "state": o.states.get(i), "sleeps": s.sleeps, "time_ns": s.time }),
-        );
     json!({
-        "states": states.collect::<Vec<_>>(),
+        "states": spent(o, &a.states),
         "too_deep": a.too_deep,
         "too_shallow": a.too_shallow,
         "ended_by_tick": a.ticks,
         "wakeups_while_awake": a.awake,
-        "delay_ns": {
-            "p50": a.delay(500), "p99": a.delay(990), "p99.9": a.delay(999), "max": a.delay(1_000),
-        },
+        "delay_ns": delays(a),
         "waited_ns": whole(a.waited()),
         "energy": energy(given, o.energy_of(a, a.energy)),
         // Not computed for settings that were only tried.

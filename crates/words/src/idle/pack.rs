@@ -10,15 +10,15 @@ use std::fmt::Write as _;
 pub(super) fn text(steps: &[Packed]) -> String {
     let Some(now) = steps.first() else { return String::new() };
     let ns = |n: i64| n.max(0).unsigned_abs();
-    let best = steps.iter().max_by_key(|p| (p.deep, p.cpus)).unwrap_or(now);
+    let best = steps.iter().max_by_key(|p| (p.deep_ns, p.cpus)).unwrap_or(now);
     let mut out = String::from("\n");
-    out += &wrap(&if best.deep > now.deep {
+    out += &wrap(&if best.deep_ns > now.deep_ns {
         format!(
             "Packed on {} of {} CPUs, the package could sleep deep for {} s instead of {} s.",
             best.cpus,
             now.cpus,
-            seconds(ns(best.deep)),
-            seconds(ns(now.deep))
+            seconds(ns(best.deep_ns)),
+            seconds(ns(now.deep_ns))
         )
     } else {
         format!(
@@ -29,18 +29,18 @@ pub(super) fn text(steps: &[Packed]) -> String {
     });
     out += "CPUs  wake-ups  all asleep s   deep s  longest us  delayed  mean wait us  max us\n";
     for p in steps {
-        let wait = p.waited / i128::from(p.delayed.max(1));
+        let wait = p.waited_ns / p.delayed.max(1) as i64;
         let _ = writeln!(
             out,
             "{:<4}{:>10}{:>14}{:>9}{:>12}{:>9}{:>14}{:>8}",
             p.cpus,
-            grouped(p.wakes),
-            seconds(ns(p.asleep)),
-            seconds(ns(p.deep)),
-            us(p.longest),
+            grouped(p.wakeups),
+            seconds(ns(p.all_asleep_ns)),
+            seconds(ns(p.deep_ns)),
+            us(p.longest_ns),
             percent(p.delayed, p.pieces),
-            us(i64::try_from(wait).unwrap_or(i64::MAX)),
-            us(p.most)
+            us(wait),
+            us(p.longest_wait_ns)
         );
     }
     out + &wrap(

@@ -122,7 +122,7 @@ fn cpus(list: &[u32]) -> String {
 /// The first line: what is worth attacking.
 fn answer(sections: &[Section]) -> String {
     let all = totals(sections);
-    let row = |at: (usize, usize)| name(&sections[at.0].rows[at.1]);
+    let row = |at: (usize, usize)| name(&sections[at.0].states[at.1]);
     // Cores of two kinds may both have a state of this name.
     let of = |at: (usize, usize)| match sections.len() {
         1 => String::new(),
@@ -171,11 +171,11 @@ fn answer(sections: &[Section]) -> String {
             grouped(all.too_shallow)
         ),
         Finding::Unknown => {
-            let most = sections.iter().flat_map(|s| &s.rows).max_by_key(|r| r.time);
-            match most.filter(|r| r.time > Some(0)) {
+            let most = sections.iter().flat_map(|s| &s.states).max_by_key(|r| r.time_ns);
+            match most.filter(|r| r.time_ns > Some(0)) {
                 Some(r) => format!(
                     "CPUs spent {} of their idle time in {}; whether that was right this input does not say.",
-                    percent(r.time.unwrap_or(0), all.time),
+                    percent(r.time_ns.unwrap_or(0), all.time),
                     name(r)
                 ),
                 None => "This input says which idle states there are, and not how they were used."
@@ -214,8 +214,9 @@ fn snapshot(s: &Snapshot, difference: bool, named: bool, label: bool) -> String 
         (false, true) => "since boot",
         (false, false) => "(since when is not said)",
     };
-    let counted = sections.iter().any(|s| s.rows.iter().any(|r| r.sleeps.or(r.time).is_some()));
-    let judged = sections.iter().any(|s| s.rows.iter().any(|r| r.too_deep.is_some()));
+    let counted =
+        sections.iter().any(|s| s.states.iter().any(|r| r.sleeps.or(r.time_ns).is_some()));
+    let judged = sections.iter().any(|s| s.states.iter().any(|r| r.too_deep.is_some()));
     let whose = match &sections[..] {
         [one] if count == 1 && s.sum_of == 0 && named => cpus(&one.cpus),
         _ => format!("{count} CPU{}", if count == 1 { "" } else { "s" }),
@@ -256,23 +257,23 @@ fn table(section: &Section) -> String {
     let number = |v: Option<u64>| v.map_or("-".into(), grouped);
     type Cell<'a> = (&'a str, usize, Box<dyn Fn(&Row) -> Option<String> + 'a>);
     let columns: Vec<Cell> = vec![
-        ("exit us", 9, Box::new(move |r| r.latency.map(grouped))),
-        ("pays us", 9, Box::new(move |r| r.residency.map(pays))),
+        ("exit us", 9, Box::new(move |r| r.exit_latency_us.map(grouped))),
+        ("pays us", 9, Box::new(move |r| r.target_residency_us.map(pays))),
         ("sleeps", 12, Box::new(move |r| r.sleeps.map(grouped))),
-        ("time s", 12, Box::new(|r| r.time.map(seconds))),
-        ("share", 7, Box::new(move |r| r.time.map(|t| percent(t, all.time)))),
+        ("time s", 12, Box::new(|r| r.time_ns.map(seconds))),
+        ("share", 7, Box::new(move |r| r.time_ns.map(|t| percent(t, all.time)))),
         ("too deep", 10, Box::new(|r| r.too_deep.map(grouped))),
         ("shallow", 10, Box::new(|r| r.too_shallow.map(grouped))),
     ];
     let used: Vec<&Cell> =
-        columns.iter().filter(|c| section.rows.iter().any(|r| (c.2)(r).is_some())).collect();
+        columns.iter().filter(|c| section.states.iter().any(|r| (c.2)(r).is_some())).collect();
     let mut out = format!("{:<11}", "State");
     for c in &used {
         let _ = write!(out, "{:>w$}", c.0, w = c.1);
     }
     out.push('\n');
-    for r in &section.rows {
-        let off = if r.disabled_on > 0 { "*" } else { "" };
+    for r in &section.states {
+        let off = if r.disabled_on_cpus > 0 { "*" } else { "" };
         let _ = write!(out, "{:<11}", fit(&format!("{}{off}", name(r)), 10));
         for c in &used {
             let mut cell = (c.2)(r).unwrap_or_else(|| "-".into());
@@ -285,18 +286,18 @@ fn table(section: &Section) -> String {
         out.push('\n');
     }
     let off: Vec<String> = section
-        .rows
+        .states
         .iter()
-        .filter(|r| r.disabled_on > 0)
+        .filter(|r| r.disabled_on_cpus > 0)
         .map(|r| match section.cpus.len() {
             1 => name(r),
-            n => format!("{} on {} of {n} CPUs", name(r), r.disabled_on),
+            n => format!("{} on {} of {n} CPUs", name(r), r.disabled_on_cpus),
         })
         .collect();
     if !off.is_empty() {
         out += &wrap(&format!("* disabled: {}.", off.join(", ")));
     }
-    for r in section.rows.iter().filter(|r| r.rejected > Some(0)) {
+    for r in section.states.iter().filter(|r| r.rejected > Some(0)) {
         out += &wrap(&format!("{} was refused {} times.", name(r), number(r.rejected)));
     }
     out
@@ -306,7 +307,8 @@ fn table(section: &Section) -> String {
 fn doubts(sections: &[Section]) -> String {
     let mut out = String::new();
     for s in sections {
-        let name = |n: u32| s.rows.iter().find(|r| r.state == n).map_or(format!("state {n}"), name);
+        let name =
+            |n: u32| s.states.iter().find(|r| r.state == n).map_or(format!("state {n}"), name);
         for d in &s.doubts {
             let text = match *d {
                 Doubt::ResidencyBelowLatency { state } => format!(
@@ -323,7 +325,7 @@ fn doubts(sections: &[Section]) -> String {
                     name(deep),
                     name(shallow)
                 ),
-                Doubt::Same { shallow, deep } => format!(
+                Doubt::SameFigures { shallow, deep } => format!(
                     "{} and {} have the same figures: no governor can choose between them.",
                     name(shallow),
                     name(deep)
@@ -379,7 +381,10 @@ fn list(snapshots: &[Snapshot]) -> String {
         let t = sums[i];
         let doubtful = all[i].iter().flat_map(|s| &s.doubts).count();
         let impossible = all[i].iter().flat_map(|s| &s.doubts).any(|d| {
-            !matches!(d, Doubt::Multiple { .. } | Doubt::Same { .. } | Doubt::SameResidency { .. })
+            !matches!(
+                d,
+                Doubt::Multiple { .. } | Doubt::SameFigures { .. } | Doubt::SameResidency { .. }
+            )
         });
         let word = match (impossible, doubtful) {
             (true, _) => "impossible",
@@ -424,7 +429,7 @@ fn trace(t: &Sleeps, top: usize) -> String {
     let mut out = answer(&sections);
     let judged = if t.has_misses {
         "misses are the kernel's own events"
-    } else if sections.iter().all(|s| s.rows.iter().all(|r| r.residency.is_some())) {
+    } else if sections.iter().all(|s| s.states.iter().all(|r| r.target_residency_us.is_some())) {
         "misses are computed from time stamps around each sleep"
     } else {
         "no target residencies are known, so no sleep can be judged"
@@ -463,7 +468,7 @@ fn trace(t: &Sleeps, top: usize) -> String {
     out += "\nResidency          p50 us      p99 us\n";
     let mut rounded = false;
     for section in &sections {
-        for r in &section.rows {
+        for r in &section.states {
             let Some((p50, p99)) = r.residencies else { continue };
             rounded |= !p50.exact || !p99.exact;
             let of = match sections.len() {

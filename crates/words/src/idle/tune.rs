@@ -166,10 +166,7 @@ pub fn json(a: &Advice) -> Value {
         let x = a.accounts[i];
         json!({
             "governor": a.governors[i],
-            "delay_ns": {
-                "p50": x.delay(500), "p99": x.delay(990), "p99.9": x.delay(999),
-                "max": x.delay(1_000),
-            },
+            "delay_ns": super::json::delays(x),
             "too_deep": x.too_deep,
             "too_shallow": x.too_shallow,
             "ended_by_tick": x.ticks,

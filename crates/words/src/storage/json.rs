@@ -4,14 +4,10 @@
 use super::Page;
 use dormouse_storage::levels::{ByItself, Entered};
 use dormouse_storage::recording::Trace;
-use dormouse_storage::summary::{DiskSummary, Latency};
+use dormouse_storage::summary::DiskSummary;
 use dormouse_storage::wait::{CAUSES, Cause};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-fn latency(l: &Latency) -> Value {
-    json!({ "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max })
-}
 
 fn disk(d: &DiskSummary) -> Value {
     let requests: Vec<Value> = d
@@ -41,20 +37,13 @@ fn disk(d: &DiskSummary) -> Value {
         .collect();
     json!({
         "disk": d.disk.to_string(),
-        "all": latency(&d.all),
-        "after_idle": latency(&d.after_idle),
-        "after_sleep": latency(&d.after_sleep),
-        "busy": latency(&d.busy),
-        "flushes_beside": latency(&d.beside),
-        "operations": d.operations.iter().map(|(o, l)| (o.name().to_string(), latency(l)))
-            .collect::<Map<String, Value>>(),
-        "causes": d.shares.iter().map(|s| json!({
-            "cause": s.cause,
-            "total": s.total,
-            "requests": s.requests,
-            "known": s.known,
-            "longest": s.longest,
-        })).collect::<Vec<_>>(),
+        "all": d.all,
+        "after_idle": d.after_idle,
+        "after_sleep": d.after_sleep,
+        "busy": d.busy,
+        "flushes_beside": d.beside,
+        "operations": d.operations,
+        "causes": d.shares,
         "worst": d.worst().map(|s| s.cause),
         "open": d.open,
         "unbegun": d.unbegun,
@@ -74,10 +63,7 @@ fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
             json!({
                 "name": d.name,
                 "events": d.events(),
-                "resumes": d.resumes.iter().map(|r| json!({
-                    "asked": r.asked, "begin": r.begin, "end": r.end,
-                    "suspend_until": r.suspending, "parents": r.parents, "asleep": r.asleep,
-                })).collect::<Vec<_>>(),
+                "resumes": d.resumes,
                 "already_awake": d.already_awake,
                 "usage": d.usage,
                 "errors": d.errors.iter().map(|((f, e), n)| json!({
@@ -98,9 +84,7 @@ fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
         "ungates": t.ungates,
         "disks": disks.iter().map(disk).collect::<Vec<_>>(),
         "devices": devices,
-        "clock_changes": t.changes.iter().map(|c| json!({
-            "time": c.time, "device": c.device, "hz": c.frequency, "hz_before": c.before,
-        })).collect::<Vec<_>>(),
+        "clock_changes": t.changes,
     })
 }
 
@@ -111,19 +95,19 @@ pub fn json(page: &Page<'_>) -> Value {
         "drives": page.drives.iter().map(|d| json!({
             "name": d.name,
             "limit_us": d.limit,
-            "states": d.states.iter().zip(d.by_kernel()).map(|(s, e)| (s, match e {
-                Entered::Serves => ("serves", None),
-                Entered::After(ms) => ("entered", Some(ms)),
-                Entered::TooSlow => ("too_slow", None),
-                Entered::Passed => ("passed", None),
-            })).map(|(s, e)| json!({
-                "number": s.number, "most_uw": s.most, "operational": s.operational,
-                "entry_us": s.entry, "exit_us": s.exit, "idle_uw": s.idle, "active_uw": s.active,
-                "by_kernel": e.0, "by_kernel_after_ms": e.1,
-            })).collect::<Vec<_>>(),
-            "falls": d.falls.iter().map(|f| json!({
-                "from": f.from, "after_ms": f.after_ms, "to": f.to,
-            })).collect::<Vec<_>>(),
+            "states": d.states.iter().zip(d.by_kernel()).map(|(s, e)| {
+                let (word, ms) = match e {
+                    Entered::Serves => ("serves", None),
+                    Entered::After(ms) => ("entered", Some(ms)),
+                    Entered::TooSlow => ("too_slow", None),
+                    Entered::Passed => ("passed", None),
+                };
+                let mut state = json!(s);
+                state["by_kernel"] = word.into();
+                state["by_kernel_after_ms"] = ms.into();
+                state
+            }).collect::<Vec<_>>(),
+            "falls": d.falls,
             "now": d.now,
             "apst": d.apst,
             "apst_entries": d.entries,
@@ -139,9 +123,7 @@ pub fn json(page: &Page<'_>) -> Value {
             "name": t.name,
             "total": t.total,
             "counted": t.counted(),
-            "levels": t.levels.iter().map(|l| json!({
-                "hz": l.frequency, "to": l.to, "ms": l.time, "now": l.now,
-            })).collect::<Vec<_>>(),
+            "levels": t.levels,
         })).collect::<Vec<_>>(),
         "fio": page.jobs.iter().map(|j| json!({
             "name": j.name, "direction": j.direction, "requests": Some(j.requests).filter(|n| *n > 0),
@@ -149,15 +131,10 @@ pub fn json(page: &Page<'_>) -> Value {
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
             "iops": j.rate.map(|r| r.saturating_add(500) / 1_000),
             "depth": j.depth, "threads": j.threads,
-            "queue": j.queue().map(|q| json!({
-                "under_way_thousandths": q.under_way, "wanted": q.wanted, "expected": q.expected,
-                "explains": q.explains,
-            })),
+            "queue": j.queue(),
         })).collect::<Vec<_>>(),
         "contradictions": page.knobs.conflicts().iter().map(crate::wording::storage::conflict)
             .collect::<Vec<_>>(),
-        "losses": page.losses.list.iter().map(|l| json!({
-            "kind": l.kind, "count": l.count, "severity": l.severity.name(), "advice": l.advice,
-        })).collect::<Vec<_>>(),
+        "losses": page.losses,
     })
 }

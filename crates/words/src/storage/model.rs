@@ -115,13 +115,13 @@ pub fn model(a: &Answer<'_>, colour: bool) -> String {
              of it: {} and {} for each 64 KiB at the fastest.",
             time(was.mean),
             time(recorded.mean),
-            plural(recorded.count as usize, "request"),
+            plural(recorded.requests as usize, "request"),
             time(a.drive.law.base),
             time(a.drive.law.transfer)
         ),
         None => format!(
             "Simulated from the description of a disk, {}: no recording stands behind it.",
-            plural(was.count as usize, "request")
+            plural(was.requests as usize, "request")
         ),
     };
     p.wrapped(Ink::Plain, 0, 2, &trust);
@@ -248,7 +248,7 @@ fn side(a: &Answer<'_>, s: &Side<'_>) -> Value {
         .collect();
     json!({
         "settings": s.settings.map(settings),
-        "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max,
+        "requests": l.requests, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max,
         "latencies": o.latencies,
         "states": states,
         "energy_uj": a.powers.energy(o).ok(),
@@ -263,9 +263,7 @@ pub fn json(a: &Answer<'_>) -> Value {
     json!({
         "source": a.source,
         "recorded_mean": a.recorded.map(|l| l.mean),
-        "break_even": {
-            "clock": a.even.clock, "gate": a.even.gate, "suspend": a.even.suspend,
-        },
+        "break_even": a.even,
         "before": side(a, &a.before),
         "after": a.after.as_ref().map(|s| side(a, s)),
         "oracle": side(a, &a.oracle),

@@ -6,12 +6,13 @@ use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{ms3, time, unasked};
 use dormouse_storage::summary::Latency;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// One column: latencies, wakes, and time asleep in ns, where it is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Side {
     /// Latencies.
+    #[serde(flatten)]
     pub latency: Latency,
     /// Times that requests had to wait for a waking storage.
     pub wakes: u64,
@@ -19,8 +20,8 @@ pub struct Side {
     pub asleep: Option<i64>,
 }
 
-/// What is shown.
-#[derive(Clone, Copy, Debug)]
+/// What is shown, and printed as JSON (docs/storage-json.md).
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Answer<'a> {
     /// The recording.
     pub source: &'a str,
@@ -28,15 +29,18 @@ pub struct Answer<'a> {
     pub setting: &'static str,
     /// The delay asked for, ns; `None` for never.
     pub delay: Option<i64>,
-    /// The delay in force is longer than the first, at most the second, ns.
-    pub present: (i64, i64),
+    /// The delay in force is longer than this, ns.
+    pub present_above: i64,
+    /// And at most this.
+    pub present_at_most: i64,
     /// The delay that the model takes, ns.
     pub taken: i64,
     /// It was seen; else it is a bound.
-    pub known: bool,
+    pub taken_known: bool,
     /// One wait, ns.
     pub wake: i64,
     /// Wake-ups in the recording that no request waited for.
+    #[serde(skip)]
     pub unasked: u64,
     /// As recorded.
     pub recorded: Side,
@@ -86,9 +90,9 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
              {} and {}; {}. One wait takes {}.",
             time(was),
             time(a.recorded.latency.mean),
-            time(a.present.0),
-            time(a.present.1),
-            match a.known {
+            time(a.present_above),
+            time(a.present_at_most),
+            match a.taken_known {
                 true => format!("the model takes {}, which was seen", time(a.taken)),
                 false => "which one is not known, so neither is what another saves".into(),
             },
@@ -127,7 +131,7 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
         &format!(
             "{}: arrivals and service are the recorded ones, and only the time at which the storage \
              falls asleep is decided again. Energy is not known from a trace.",
-            plural(a.recorded.latency.count as usize, "request")
+            plural(a.recorded.latency.requests as usize, "request")
         ),
     );
     p.wrapped(
@@ -144,31 +148,4 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
     p.blank();
     p.verbatim(Ink::Plain, &next::next(&format!("show --only storage {}", next::word(a.source))));
     p.finish()
-}
-
-/// The same as JSON (docs/storage-json.md).
-pub fn json(a: &Answer<'_>) -> Value {
-    let side = |s: &Side| {
-        json!({
-            "mean": s.latency.mean, "p50": s.latency.p50, "p99": s.latency.p99,
-            "max": s.latency.max, "requests": s.latency.count, "wakes": s.wakes,
-            "asleep": s.asleep,
-        })
-    };
-    json!({
-        "source": a.source,
-        "setting": a.setting,
-        "delay": a.delay,
-        "present_above": a.present.0,
-        "present_at_most": a.present.1,
-        "taken": a.taken,
-        "taken_known": a.known,
-        "wake": a.wake,
-        "span": a.span,
-        "recorded": side(&a.recorded),
-        "model": side(&a.model),
-        "changed": side(&a.changed),
-        "oracle": side(&a.oracle),
-        "rule": side(&a.rule),
-    })
 }

@@ -182,7 +182,7 @@ fn answer(a: &Answer<'_>) -> String {
             format!(
                 "{} would not be suspended, {} first: {} returned {}{}.",
                 plural(refused.len(), "device"),
-                safe(&r.name),
+                safe(&r.device),
                 "rpm_suspend",
                 errno(r.error),
                 match r.times {
@@ -240,7 +240,7 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
         broken(&mut p, t.broken, a.top);
         let rows = t.refused.iter().map(|r| {
             let times = plural(usize::try_from(r.times).unwrap_or(usize::MAX), "time");
-            (r.name.as_str(), format!("{} {}", errno(r.error), times))
+            (r.device.as_str(), format!("{} {}", errno(r.error), times))
         });
         list(&mut p, "Would not be suspended", rows, a.top);
         holders(&mut p, "In use in every event of the trace", t.held, a.top);
@@ -252,7 +252,7 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
             );
             p.line(&[(Ink::Strong, &head)]);
             for x in t.pointless.iter().take(a.top.max(1)) {
-                let name = fit(&safe(&x.name), 37);
+                let name = fit(&safe(&x.device), 37);
                 let (times, of, cost) = (grouped(x.times), grouped(x.of), ms3(x.cost));
                 p.line(&[(Ink::Plain, &format!("  {name:<38}{times:>9}{of:>12}{cost:>16}"))]);
             }
@@ -265,8 +265,8 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
             );
             p.line(&[(Ink::Strong, &head)]);
             for x in t.short.iter().take(a.top.max(1)) {
-                let name = fit(&safe(&x.name), 37);
-                let (times, of, even) = (grouped(x.times), grouped(x.of), ms3(x.even));
+                let name = fit(&safe(&x.device), 37);
+                let (times, of, even) = (grouped(x.times), grouped(x.of), ms3(x.break_even));
                 p.line(&[(Ink::Plain, &format!("  {name:<38}{times:>9}{of:>12}{even:>16}"))]);
             }
             if !a.given {
@@ -279,8 +279,8 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
             if let Some(x) = t.short.first() {
                 let text = format!(
                     "Let {} sleep later: autosuspend_delay_ms above {}.",
-                    safe(&x.name),
-                    time(x.even)
+                    safe(&x.device),
+                    time(x.break_even)
                 );
                 p.entry("Do: ", &text);
             }
@@ -333,15 +333,9 @@ pub fn json(a: &Answer<'_>) -> Value {
             "devices": t.trace.runtime.devices.len(),
             "held": t.held.iter().map(held).collect::<Vec<_>>(),
             "broken": t.broken.iter().map(broken_json).collect::<Vec<_>>(),
-            "refused": t.refused.iter().map(|r| json!({
-                "device": r.name, "error": r.error, "times": r.times,
-            })).collect::<Vec<_>>(),
-            "pointless": t.pointless.iter().map(|x| json!({
-                "device": x.name, "times": x.times, "of": x.of, "cost": x.cost,
-            })).collect::<Vec<_>>(),
-            "short": t.short.iter().map(|x| json!({
-                "device": x.name, "times": x.times, "of": x.of, "break_even": x.even,
-            })).collect::<Vec<_>>(),
+            "refused": t.refused,
+            "pointless": t.pointless,
+            "short": t.short,
         })).collect::<Vec<_>>(),
     })
 }

@@ -148,7 +148,7 @@ pub fn text(a: &Advice<'_>, colour: bool) -> String {
     let mut p = Page::new(colour);
     p.wrapped(Ink::Strong, 0, 2, &answer(a));
     let was = a.found.now.outcome.latency();
-    let requests = plural(was.count as usize, "request");
+    let requests = plural(was.requests as usize, "request");
     let trust = match a.recorded {
         Some(r) => format!(
             "The model has {} on average where {} were recorded, over {requests}.",
@@ -262,7 +262,7 @@ pub fn json(a: &Advice<'_>) -> Value {
         let (o, l) = (&c.outcome, c.outcome.latency());
         json!({
             "settings": has.then(|| settings(&c.settings)),
-            "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max,
+            "requests": l.requests, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max,
             "bytes_per_second": o.bandwidth(), "clock_changes": o.changes,
             "ungates": o.ungates, "resumes": o.resumes, "raises": o.raises, "span": o.span,
             "cost": c.cost.and_then(|n| i64::try_from(n).ok()),
@@ -275,7 +275,7 @@ pub fn json(a: &Advice<'_>) -> Value {
         "met": a.found.met,
         "changed": a.sets.iter().map(Set::words).collect::<Vec<_>>(),
         "cost_unit": if a.powers { "uJ" } else { "ns" },
-        "break_even": { "clock": a.even.clock, "gate": a.even.gate, "suspend": a.even.suspend },
+        "break_even": a.even,
         "now": side(&a.found.now, true),
         "chosen": side(&a.found.chosen, true),
         "oracle": side(a.oracle, false),

@@ -92,7 +92,7 @@ fn overview(shown: &Shown<'_>) -> Option<String> {
             traces.len(),
             short(&t.name),
             grouped(w.requests),
-            plural(d.all.count as usize, "request"),
+            plural(d.all.requests as usize, "request"),
             waited_for(w.cause),
             time(w.total)
         ),
@@ -125,7 +125,7 @@ fn next_command(shown: &Shown<'_>) -> String {
 
 fn trace(p: &mut Page, t: &Trace, disks: &[DiskSummary], top: usize) {
     let name = safe(t.name.rsplit('/').next().unwrap_or(&t.name)).into_owned();
-    let busy: Vec<&DiskSummary> = disks.iter().filter(|d| d.all.count > 0).collect();
+    let busy: Vec<&DiskSummary> = disks.iter().filter(|d| d.all.requests > 0).collect();
     match busy.first() {
         Some(d) => {
             p.wrapped(Ink::Strong, 0, 2, &answer(d, busy.len() > 1));
@@ -155,7 +155,7 @@ fn answer(d: &DiskSummary, several: bool) -> String {
         let served = service.map(|s| s.total).fold(0, i64::saturating_add);
         return format!(
             "{}{of} took {} on average; {} of that is the drive's own service.",
-            plural(d.all.count as usize, "request"),
+            plural(d.all.requests as usize, "request"),
             time(d.all.mean),
             percent(served.unsigned_abs(), d.total().unsigned_abs()),
         );
@@ -165,17 +165,17 @@ fn answer(d: &DiskSummary, several: bool) -> String {
         return format!(
             "{} of {}{of} {}, {} at most; requests took {} on average.",
             grouped(worst.requests),
-            plural(d.all.count as usize, "request"),
+            plural(d.all.requests as usize, "request"),
             waited_for(worst.cause),
             time(worst.longest),
             time(d.all.mean)
         );
     }
-    let without = (d.total() - worst.total) / (d.all.count.max(1) as i64);
+    let without = (d.total() - worst.total) / (d.all.requests.max(1) as i64);
     format!(
         "{} of {}{of} {}, {} at most. Without that wait requests would take {} on average, not {}.",
         grouped(worst.requests),
-        plural(d.all.count as usize, "request"),
+        plural(d.all.requests as usize, "request"),
         waited_for(worst.cause),
         time(worst.longest),
         time(without),
@@ -283,7 +283,7 @@ fn latency(p: &mut Page, name: &str, l: &Latency) {
         &format!(
             "  {:<32}{:>9}{:>9}{:>9}{:>9}{:>9}",
             fit(name, 31),
-            grouped(l.count),
+            grouped(l.requests),
             ms3(l.mean),
             ms3(l.p50),
             p99,
@@ -296,10 +296,10 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     p.blank();
     latency_head(p, &format!("Disk {}", d.disk));
     latency(p, "all requests", &d.all);
-    if d.after_sleep.count > 0 && d.after_sleep.count < d.all.count {
+    if d.after_sleep.requests > 0 && d.after_sleep.requests < d.all.requests {
         latency(p, "waited for a sleeping storage", &d.after_sleep);
     }
-    if d.after_idle.count > 0 && d.busy.count > 0 {
+    if d.after_idle.requests > 0 && d.busy.requests > 0 {
         let gap = IDLE_GAP / 1_000_000;
         latency(p, &format!("first after {gap} ms without any"), &d.after_idle);
         latency(p, "others", &d.busy);
@@ -309,18 +309,18 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
             latency(p, op.name(), l);
         }
     }
-    if d.beside.count > 0 {
+    if d.beside.requests > 0 {
         p.paragraph(
             2,
             &format!(
                 "{} of the block layer's own, {} on average, {} part of the requests that asked for \
                  them and not counted again.",
-                match d.beside.count {
+                match d.beside.requests {
                     1 => "1 flush".to_string(),
                     n => format!("{} flushes", grouped(n)),
                 },
                 time(d.beside.mean),
-                if d.beside.count == 1 { "is" } else { "are" }
+                if d.beside.requests == 1 { "is" } else { "are" }
             ),
         );
     }
@@ -587,8 +587,8 @@ fn clocks(p: &mut Page, t: &Trace) {
     for c in &t.changes {
         let e = seen.entry(&c.device).or_insert((0, u64::MAX, 0));
         e.0 += 1;
-        e.1 = e.1.min(c.frequency.min(c.before));
-        e.2 = e.2.max(c.frequency.max(c.before));
+        e.1 = e.1.min(c.hz.min(c.hz_before));
+        e.2 = e.2.max(c.hz.max(c.hz_before));
     }
     for (device, (n, least, most)) in seen.iter().take(FEW) {
         p.paragraph(

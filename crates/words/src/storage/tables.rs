@@ -27,12 +27,12 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
     let worst = drives
         .iter()
         .filter_map(|d| Some((d.deepest(d.limit.unwrap_or(u64::MAX))?, d)))
-        .max_by_key(|(s, _)| s.exit);
+        .max_by_key(|(s, _)| s.exit_us);
     let limited = drives.iter().any(|d| d.limit.is_some());
     let text = match worst {
         Some((s, d)) => format!(
             "Waking takes up to {} by the drive's own table: from state {} of {}{}.",
-            time(i64::try_from(s.exit.saturating_mul(1_000)).unwrap_or(i64::MAX)),
+            time(i64::try_from(s.exit_us.saturating_mul(1_000)).unwrap_or(i64::MAX)),
             s.number,
             safe(&d.name),
             if limited { ", the deepest within the kernel's limit" } else { "" }
@@ -88,10 +88,10 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
                 &format!(
                     "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
                     s.number,
-                    watts(s.most),
-                    grouped(s.entry),
-                    grouped(s.exit),
-                    watts(s.idle),
+                    watts(s.most_uw),
+                    grouped(s.entry_us),
+                    grouped(s.exit_us),
+                    watts(s.idle_uw),
                     entered(e)
                 ),
             )]);
@@ -151,14 +151,14 @@ pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
             2,
             &format!("{}: {}{counted}", safe(&t.name), plural(total as usize, "change")),
         );
-        for l in t.levels.iter().filter(|l| l.time > 0) {
+        for l in t.levels.iter().filter(|l| l.ms > 0) {
             p.line(&[(
                 Ink::Plain,
                 &format!(
                     "  {:>12} MHz{:>14} s{:>9}{}",
-                    format!("{}.{}", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000),
-                    seconds(l.time),
-                    percent(l.time, all),
+                    format!("{}.{}", l.hz / 1_000_000, l.hz % 1_000_000 / 100_000),
+                    seconds(l.ms),
+                    percent(l.ms, all),
                     if l.now { "  now" } else { "" }
                 ),
             )]);
@@ -263,7 +263,7 @@ fn tables_beside(p: &mut Page, list: &[Transitions]) {
         if std::mem::take(&mut first) {
             p.blank();
         }
-        let mhz = a.levels[n].frequency / 1_000_000;
+        let mhz = a.levels[n].hz / 1_000_000;
         let text = match before == after {
             true => {
                 format!("From {} to {} no share of the time changed.", safe(&a.name), safe(&b.name))
@@ -296,10 +296,10 @@ fn drives_beside(p: &mut Page, list: &[Drive]) {
             "{} against {}: state {n} is the first that differs: {} and {} W, exit {} and {} us.",
             safe(&a.name),
             safe(&b.name),
-            watts(x.most),
-            watts(y.most),
-            grouped(x.exit),
-            grouped(y.exit)
+            watts(x.most_uw),
+            watts(y.most_uw),
+            grouped(x.exit_us),
+            grouped(y.exit_us)
         );
         p.blank();
         p.paragraph(2, &text);

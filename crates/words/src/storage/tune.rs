@@ -7,25 +7,26 @@ use crate::wording::next::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{ms3, time, unasked};
 use dormouse_storage::summary::Latency;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// One column.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Side {
     /// ns; `None` for never asleep.
     pub delay: Option<i64>,
     /// Latencies.
+    #[serde(flatten)]
     pub latency: Latency,
     /// Times that requests had to wait for a waking storage.
     pub wakes: u64,
-    /// Time asleep, ns.
-    pub asleep: i64,
-    /// Time awake and the break-even time of each wake-up, ns.
-    pub cost: i128,
+    /// Time asleep, ns; not known of a delay that is a bound.
+    pub asleep: Option<i64>,
+    /// Time awake and the break-even time of each wake-up, ns; as above.
+    pub cost: Option<i64>,
 }
 
-/// What is printed.
-#[derive(Clone, Copy, Debug)]
+/// What is printed, also as JSON (docs/storage-json.md).
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Advice<'a> {
     /// The setting, in the kernel's word: `clkgate_delay_ms`.
     pub setting: &'static str,
@@ -33,46 +34,53 @@ pub struct Advice<'a> {
     pub p99: Option<i64>,
     /// It is met.
     pub met: bool,
-    /// Nothing has to change.
-    pub stays: bool,
-    /// The delay in force is longer than the first, at most the second, ns.
-    pub present: (i64, i64),
+    /// Something has to change.
+    pub changed: bool,
+    /// The delay in force is longer than this, ns.
+    pub present_above: i64,
+    /// And at most this.
+    pub present_at_most: i64,
     /// It was seen which; else what is saved is told against the cheapest of them.
-    pub known: bool,
+    pub present_known: bool,
     /// What the delay in force costs at least, ns.
-    pub least: i128,
+    #[serde(skip)]
+    pub least: i64,
     /// Mean latency as recorded, ns.
-    pub recorded: i64,
+    pub recorded_mean: i64,
     /// What one wake-up takes, ns.
     pub wake: i64,
     /// Requests that waited for one in the recording.
-    pub woken: u64,
+    pub waited: u64,
     /// Wake-ups in the recording that no request waited for.
-    pub unasked: u64,
+    pub woken_by_no_request: u64,
     /// The time asleep that saves as much as one wake-up costs, ns.
     pub break_even: i64,
     /// It was given.
-    pub given: bool,
+    pub break_even_given: bool,
     /// The model of now.
     pub now: Side,
     /// The delay chosen.
     pub chosen: Side,
     /// As long as breaks even.
-    pub rule: Side,
+    pub break_even_rule: Side,
     /// What nobody undercuts, ns.
-    pub best: i128,
+    pub least_cost: Option<i64>,
     /// From the first request to the last completion, ns.
     pub span: i64,
-    /// Delays tried, and whether these are all that differ.
-    pub tried: (usize, bool),
+    /// Delays tried.
+    pub delays_tried: usize,
+    /// These are all that differ.
+    pub all_delays_tried: bool,
     /// Files that were written.
-    pub written: &'a [String],
+    pub files: &'a [String],
     /// The command line again.
+    #[serde(skip)]
     pub again: &'a str,
     /// The input as it was typed.
+    #[serde(skip)]
     pub input: &'a str,
     /// Why clocks are not searched, as a sentence without its full stop.
-    pub clocks: &'a str,
+    pub clocks_not_searched: &'a str,
 }
 
 impl Advice<'_> {
@@ -90,15 +98,13 @@ fn delay(ns: Option<i64>) -> String {
     })
 }
 
-fn asleep(a: &Advice, s: &Side) -> String {
-    percent(s.asleep.max(0).unsigned_abs(), a.span.max(0).unsigned_abs())
+fn asleep(a: &Advice, s: &Side) -> Option<String> {
+    Some(percent(s.asleep?.max(0).unsigned_abs(), a.span.max(0).unsigned_abs()))
 }
 
 /// `12 % less`, `the same`, in parts of the cost of now.
-fn cost(now: i128, then: i128) -> String {
-    let diff = (then - now).unsigned_abs().min(u128::from(u64::MAX)) as u64;
-    let all = now.unsigned_abs().min(u128::from(u64::MAX)) as u64;
-    match percent(diff, all).as_str() {
+fn cost(now: i64, then: i64) -> String {
+    match percent(then.abs_diff(now), now.unsigned_abs()).as_str() {
         "0 %" | "-" => "the same".into(),
         p if then < now => format!("{p} less"),
         p => format!("{p} more"),
@@ -115,7 +121,7 @@ pub fn text(a: &Advice, colour: bool) -> String {
             time(a.chosen.latency.p99),
             a.p99.map_or_else(String::new, time),
         )
-    } else if a.stays {
+    } else if !a.changed {
         let budget =
             a.p99.map_or(String::new(), |ns| format!(" {tail} stays within {}, and", time(ns)));
         format!("Leave {} as it is:{budget} no other delay costs 1 % less energy.", a.setting)
@@ -126,10 +132,10 @@ pub fn text(a: &Advice, colour: bool) -> String {
             delay(a.chosen.delay),
             time(a.now.latency.p99),
             time(a.chosen.latency.p99),
-            if a.known { asleep(a, &a.now) } else { "unknown".into() },
-            asleep(a, &a.chosen),
-            if a.known { "" } else { "at least " },
-            cost(a.least, a.chosen.cost),
+            asleep(a, &a.now).unwrap_or("unknown".into()),
+            asleep(a, &a.chosen).unwrap_or_default(),
+            if a.present_known { "" } else { "at least " },
+            cost(a.least, a.chosen.cost.unwrap_or(i64::MAX)),
         )
     };
     p.wrapped(Ink::Strong, 0, 2, &line);
@@ -141,22 +147,22 @@ pub fn text(a: &Advice, colour: bool) -> String {
             "The model has {} on average where {} were recorded, over {}. The delay in force was \
              between {} and {}; a wake-up takes {}, the median of {}.",
             time(a.now.latency.mean),
-            time(a.recorded),
-            plural(a.now.latency.count as usize, "request"),
-            time(a.present.0),
-            time(a.present.1),
+            time(a.recorded_mean),
+            plural(a.now.latency.requests as usize, "request"),
+            time(a.present_above),
+            time(a.present_at_most),
             time(a.wake),
-            grouped(a.woken)
+            grouped(a.waited)
         ),
     );
-    if let Some(text) = unasked(a.unasked) {
+    if let Some(text) = unasked(a.woken_by_no_request) {
         p.wrapped(Ink::Plain, 0, 2, &text);
     }
     p.blank();
     let columns = ["now", "chosen", "break-even"];
     let [x, y, z] = columns;
     p.line(&[(Ink::Strong, &format!("{:<28}{x:>14}{y:>14}{z:>14}", "ms"))]);
-    let sides = [&a.now, &a.chosen, &a.rule];
+    let sides = [&a.now, &a.chosen, &a.break_even_rule];
     let mut row = |name: &str, cell: &dyn Fn(&Side) -> String| {
         let [x, y, z] = sides.map(cell);
         p.line(&[(Ink::Plain, &format!("  {name:<26}{x:>14}{y:>14}{z:>14}"))]);
@@ -169,15 +175,10 @@ pub fn text(a: &Advice, colour: bool) -> String {
     }
     row("longest", &|s| ms3(s.latency.max));
     row("requests that woke it", &|s| grouped(s.wakes));
-    // Of a delay that is a bound neither is known.
-    let known = |s: &Side| a.known || !std::ptr::eq(s, &a.now);
-    row("asleep, share", &|s| if known(s) { asleep(a, s) } else { "-".into() });
-    row("energy, as time awake", &|s| match known(s) {
-        true => ms3(i64::try_from(s.cost).unwrap_or(i64::MAX)),
-        false => "-".into(),
-    });
+    row("asleep, share", &|s| asleep(a, s).unwrap_or("-".into()));
+    row("energy, as time awake", &|s| s.cost.map_or("-".into(), ms3));
     p.blank();
-    let even = if a.given {
+    let even = if a.break_even_given {
         format!("A wake-up costs what {} awake do, as given.", time(a.break_even))
     } else {
         format!(
@@ -194,13 +195,13 @@ pub fn text(a: &Advice, colour: bool) -> String {
         &format!(
             "Who knew every request would need {} ms; a delay of the break-even time needs at most \
              twice that, its waits and once the delay at the end, whatever comes. {}",
-            ms3(i64::try_from(a.best).unwrap_or(i64::MAX)),
-            if a.tried.1 {
-                format!("{} delays tried, all that differ.", grouped(a.tried.0 as u64))
+            ms3(a.least_cost.unwrap_or(i64::MAX)),
+            if a.all_delays_tried {
+                format!("{} delays tried, all that differ.", grouped(a.delays_tried as u64))
             } else {
                 format!(
                     "{} delays tried, not all that differ: the recording is long.",
-                    grouped(a.tried.0 as u64)
+                    grouped(a.delays_tried as u64)
                 )
             }
         ),
@@ -214,55 +215,23 @@ pub fn text(a: &Advice, colour: bool) -> String {
              less, and no request waits more.",
         );
     }
-    if !a.clocks.is_empty() {
-        p.wrapped(Ink::Plain, 0, 2, &format!("Clocks are not searched: {}.", safe(a.clocks)));
+    if !a.clocks_not_searched.is_empty() {
+        p.wrapped(
+            Ink::Plain,
+            0,
+            2,
+            &format!("Clocks are not searched: {}.", safe(a.clocks_not_searched)),
+        );
     }
-    for path in a.written {
+    for path in a.files {
         p.wrapped(Ink::Plain, 0, 2, &format!("Wrote {}.", safe(path)));
     }
     p.blank();
-    let command = match (a.met, a.stays, a.written.is_empty()) {
-        (false, ..) | (_, true, _) => format!("show --only storage {}", a.input),
+    let command = match (a.met, a.changed, a.files.is_empty()) {
+        (false, ..) | (_, false, _) => format!("show --only storage {}", a.input),
         (_, _, true) => format!("{} -o changes/", a.again),
         _ => "record --with storage --for 60s -o after.tar.gz".into(),
     };
     p.verbatim(Ink::Plain, &next(&command));
     p.finish()
-}
-
-/// The same for programs (docs/storage-json.md).
-pub fn json(a: &Advice) -> Value {
-    let side = |s: &Side| {
-        let known = a.known || !std::ptr::eq(s, &a.now);
-        json!({
-            "delay": s.delay, "mean": s.latency.mean, "p50": s.latency.p50, "p99": s.latency.p99,
-            "max": s.latency.max, "requests": s.latency.count, "wakes": s.wakes,
-            "asleep": known.then_some(s.asleep),
-            "cost": i64::try_from(s.cost).ok().filter(|_| known),
-        })
-    };
-    json!({
-        "setting": a.setting,
-        "p99": a.p99,
-        "met": a.met,
-        "changed": !a.stays,
-        "present_above": a.present.0,
-        "present_at_most": a.present.1,
-        "present_known": a.known,
-        "recorded_mean": a.recorded,
-        "wake": a.wake,
-        "waited": a.woken,
-        "woken_by_no_request": a.unasked,
-        "break_even": a.break_even,
-        "break_even_given": a.given,
-        "span": a.span,
-        "now": side(&a.now),
-        "chosen": side(&a.chosen),
-        "break_even_rule": side(&a.rule),
-        "least_cost": i64::try_from(a.best).ok(),
-        "delays_tried": a.tried.0,
-        "all_delays_tried": a.tried.1,
-        "clocks_not_searched": a.clocks,
-        "files": a.written,
-    })
 }

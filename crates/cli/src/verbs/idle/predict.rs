@@ -114,7 +114,7 @@ fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Resul
     };
     if args.json {
         let mut value = json::predict(&o);
-        value["losses"] = json::losses(&p.machine.losses);
+        value["losses"] = serde_json::json!(p.machine.losses);
         terminal::print(&document(PREDICT, "idle", &value))?;
     } else {
         terminal::print(&predict(&o))?;

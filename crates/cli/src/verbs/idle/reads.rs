@@ -9,7 +9,6 @@ use dormouse_app::idle::{self, Wait};
 use dormouse_idle::knob::UNLIMITED;
 use dormouse_read::Given;
 use dormouse_words::document::{PREDICT, document};
-use dormouse_words::idle::json::losses;
 use dormouse_words::idle::reads as written;
 use std::path::PathBuf;
 
@@ -114,7 +113,7 @@ pub(crate) fn run(args: &ReadsArgs, given: &Given) -> Result<()> {
     };
     if args.json {
         let mut value = written::json(&page);
-        value["losses"] = losses(&r.losses);
+        value["losses"] = serde_json::json!(r.losses);
         return terminal::print(&document(PREDICT, "reads", &value));
     }
     terminal::print(&written::text(&page))?;

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         if applies {
             value["applied"] = apply()?.1;
         }
-        value["losses"] = dormouse_words::idle::json::losses(&t.machine.losses);
+        value["losses"] = serde_json::json!(t.machine.losses);
         terminal::print(&document(TUNE, "idle", &value))?;
     } else {
         terminal::print(&written::text(&advice))?;

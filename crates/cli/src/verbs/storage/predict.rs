@@ -16,7 +16,7 @@ use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
 use dormouse_words::document::{PREDICT, document};
 use dormouse_words::storage::model;
-use dormouse_words::storage::predict::{Answer, Side, json, predict as page};
+use dormouse_words::storage::predict::{Answer, Side, predict as page};
 use std::path::PathBuf;
 
 /// Predict requests if storage slept later or ran at another clock.
@@ -165,7 +165,7 @@ pub(crate) fn run(args: &PredictArgs, given: &Given) -> Result<()> {
     let p = predict(given, asked, delay, number)?;
     let answer = answer(&p);
     if args.json {
-        return terminal::print(&document(PREDICT, "storage", json(&answer)));
+        return terminal::print(&document(PREDICT, "storage", answer));
     }
     terminal::print(&page(&answer, terminal::wants_colour()))
 }
@@ -247,9 +247,10 @@ fn answer(p: &Predicted) -> Answer<'_> {
         source: &s.source,
         setting: s.asked.setting(),
         delay: p.delay,
-        present: s.present,
+        present_above: s.present.0,
+        present_at_most: s.present.1,
         taken: s.taken,
-        known: s.known,
+        taken_known: s.known,
         wake: s.wake,
         unasked: s.unasked,
         recorded: Side { latency: s.recorded, wakes: s.wakes, asleep: None },

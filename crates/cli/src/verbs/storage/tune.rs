@@ -21,7 +21,7 @@ use dormouse_words::document::{TUNE, document};
 use dormouse_words::storage::disk::describe;
 use dormouse_words::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
 use dormouse_words::storage::seek;
-use dormouse_words::storage::tune::{Advice, Side, json, text};
+use dormouse_words::storage::tune::{Advice, Side, text};
 use dormouse_words::wording::next::word;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,9 +147,9 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         }
     };
     let t = tune(&shown, &wish)?;
-    let stays = t.chosen.1.delay == t.now.1.delay;
+    let changed = t.chosen.1.delay != t.now.1.delay;
     let written = match &args.output {
-        Some(folder) if t.met && !stays => write_rules(args, folder, &t)?,
+        Some(folder) if t.met && changed => write_rules(args, folder, &t)?,
         _ => Vec::new(),
     };
     let again = again().join(" ");
@@ -158,29 +158,31 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         setting: t.sleeper.asked.setting(),
         p99: args.p99,
         met: t.met,
-        stays,
-        present: t.sleeper.present,
-        known: t.sleeper.known,
-        least: t.least,
-        recorded: t.sleeper.recorded.mean,
+        changed,
+        present_above: t.sleeper.present.0,
+        present_at_most: t.sleeper.present.1,
+        present_known: t.sleeper.known,
+        least: i64::try_from(t.least).unwrap_or(i64::MAX),
+        recorded_mean: t.sleeper.recorded.mean,
         wake: t.sleeper.wake,
-        woken: t.sleeper.wakes,
-        unasked: t.sleeper.unasked,
+        waited: t.sleeper.wakes,
+        woken_by_no_request: t.sleeper.unasked,
         break_even: t.break_even,
-        given: t.given,
-        now: side(&t.now),
-        chosen: side(&t.chosen),
-        rule: side(&t.rule),
-        best: t.best,
+        break_even_given: t.given,
+        now: side(&t.now, t.sleeper.known),
+        chosen: side(&t.chosen, true),
+        break_even_rule: side(&t.rule, true),
+        least_cost: i64::try_from(t.best).ok(),
         span: t.sleeper.span,
-        tried: t.tried,
-        written: &written,
+        delays_tried: t.tried.0,
+        all_delays_tried: t.tried.1,
+        files: &written,
         again: &again,
         input: &input,
-        clocks: if one { "" } else { &clocks },
+        clocks_not_searched: if one { "" } else { &clocks },
     };
     if args.json {
-        terminal::print(&document(TUNE, "storage", json(&advice)))?;
+        terminal::print(&document(TUNE, "storage", advice))?;
     } else {
         terminal::print(&text(&advice, terminal::wants_colour()))?;
     }
@@ -190,13 +192,13 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     Ok(())
 }
 
-fn side((latency, f): &(Latency, Found)) -> Side {
+fn side((latency, f): &(Latency, Found), known: bool) -> Side {
     Side {
         delay: f.delay,
         latency: *latency,
         wakes: f.again.wakes,
-        asleep: f.again.asleep,
-        cost: f.cost,
+        asleep: known.then_some(f.again.asleep),
+        cost: i64::try_from(f.cost).ok().filter(|_| known),
     }
 }
 
