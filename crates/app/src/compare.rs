@@ -114,7 +114,7 @@ pub fn is_slower(c: &Comparison<'_>, limit: f64) -> bool {
         .iter()
         .filter(|r| matches!(r.figure, Figure::Total(_)))
         .flat_map(|r| &r.contrasts)
-        .any(|k| k.verdict == Verdict::Slower && k.percent().is_some_and(|p| p > limit))
+        .any(|k| k.verdict == Verdict::Slower && k.percent.is_some_and(|p| p > limit))
 }
 
 /// Labels without the folders that all of them share, nor the ending if all are

@@ -8,6 +8,7 @@ use crate::lost::Lost;
 use crate::names::Sym;
 use crate::phase::{Direction, Phase, PmEvent};
 use crate::time::Ns;
+use serde::{Serialize, Serializer};
 
 /// Index into [`Cycle::threads`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,6 +214,12 @@ impl Mode {
             Mode::Simulated => "simulated",
             Mode::Unknown => "unknown",
         }
+    }
+}
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
     }
 }
 

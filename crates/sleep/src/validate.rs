@@ -95,18 +95,18 @@ impl Row {
     }
 
     fn same_sign(&self) -> bool {
-        self.measured.difference() * self.predicted_change() > 0.0
+        self.measured.difference * self.predicted_change() > 0.0
     }
 
     fn apart(&self) -> f64 {
-        fabs(self.measured.difference() - self.predicted_change())
+        fabs(self.measured.difference - self.predicted_change())
     }
 
     /// How far the measured change is from the predicted one, in percent of
     /// the measured time before.
     pub fn off(&self) -> f64 {
-        let before = if self.measured.median_a > 0.0 { self.measured.median_a } else { 1.0 };
-        100.0 * (self.measured.difference() - self.predicted_change()) / before
+        let before = if self.measured.median[0] > 0.0 { self.measured.median[0] } else { 1.0 };
+        100.0 * (self.measured.difference - self.predicted_change()) / before
     }
 
     /// Whether the measured change is as large as the predicted one, within
@@ -119,7 +119,7 @@ impl Row {
     }
 
     fn asked(&self) -> f64 {
-        let before = self.measured.median_a.max(1.0);
+        let before = self.measured.median[0].max(1.0);
         (TOLERANCE * before).max(FLOOR.0 as f64)
     }
 
@@ -187,7 +187,7 @@ impl Held {
         self.rows
             .iter()
             .filter(|r| matches!(r.part, Part::All(_)))
-            .fold((0.0, 0.0), |(p, m), r| (p + r.predicted_change(), m + r.measured.difference()))
+            .fold((0.0, 0.0), |(p, m), r| (p + r.predicted_change(), m + r.measured.difference))
     }
 
     /// Whether the measured difference is beyond doubt in either direction.
@@ -370,12 +370,12 @@ mod tests {
             held.rows.into_iter().find(|r| r.part == Part::One(Phase::Late)).unwrap()
         };
         let r = late(&c);
-        assert_eq!((r.measured.count_a, r.measured.median_a), (2, 4.0), "boots of 2 and of 6");
-        assert_eq!((r.measured.count_b, r.measured.median_b), (2, 7.0));
+        assert_eq!((r.measured.cycles[0], r.measured.median[0]), (2, 4.0), "boots of 2 and of 6");
+        assert_eq!((r.measured.cycles[1], r.measured.median[1]), (2, 7.0));
         assert_eq!(r.spread, sqrt(8.0), "both sides differ by 4 between boots");
         c.sides[1] = side(&[0, 0]);
         let r = late(&c);
-        assert_eq!((r.measured.count_a, r.measured.count_b), (5, 2), "one boot: its cycles");
+        assert_eq!((r.measured.cycles[0], r.measured.cycles[1]), (5, 2), "one boot: its cycles");
         assert_eq!(r.spread, 0.0, "and how boots differ is not known");
     }
 }

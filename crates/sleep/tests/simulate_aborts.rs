@@ -187,7 +187,7 @@ fn a_shared_lock_serialises_callbacks() {
     );
     let r = zero(&b, "G4");
     assert_eq!(r.cycle.phase(Phase::Suspend).unwrap().duration(), Ns::from_ms(20));
-    assert_eq!(r.tally.blocked_on_lock, 1);
+    assert_eq!(r.tally.blocked_on_locks, 1);
 }
 
 /// Above the limit of active items one starts only when another ends.

@@ -117,8 +117,9 @@ fn both(planned: &Plan, capture: &str, costs: &Profile) -> Result<Vec<(Counts, C
         left = left.max(2 + tally.workers_created as u32);
         let mut counts = tally.counts();
         // The kernel's events do not say what was waited for.
-        counts.blocked_waits =
-            counts.blocked_waits.map(|n| n + tally.blocked_on_list + tally.blocked_at_barrier);
+        counts.blocked_waits = counts
+            .blocked_waits
+            .map(|n| n + tally.blocked_on_list_mutex + tally.blocked_at_barrier);
         out.push((cycle.counts, counts));
     }
     Ok(out)

@@ -311,9 +311,9 @@ fn line(name: &str, board: &Board, c: &Change, held: &Held) -> String {
         let cell = match held.rows.iter().find(|r| r.part == Part::All(d)) {
             Some(r) => format!(
                 "{:>8.2}{:>+8.2}{:>+8.2}",
-                r.measured.median_a / 1e6,
+                r.measured.median[0] / 1e6,
                 r.predicted_change() / 1e6,
-                r.measured.difference() / 1e6
+                r.measured.difference / 1e6
             ),
             None => format!("{:>24}", "-"),
         };
@@ -335,9 +335,9 @@ fn line(name: &str, board: &Board, c: &Change, held: &Held) -> String {
         out.push_str(&format!(
             "\n    {word}: {part}, {:.2} ms, predicted {:+.2}, real {:+.2}, boots differ by {:.2}, \
              draws by {:.2}",
-            r.measured.median_a / 1e6,
+            r.measured.median[0] / 1e6,
             r.predicted_change() / 1e6,
-            r.measured.difference() / 1e6,
+            r.measured.difference / 1e6,
             r.spread / 1e6,
             r.drawn / 1e6
         ));

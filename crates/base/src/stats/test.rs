@@ -5,11 +5,13 @@ use super::distribution::{
     normal_upper, standard_error, student_critical, student_two_sided, welch_df,
 };
 use libm::{fabs, sqrt};
+use serde::Serialize;
 
 /// Result of Welch's t-test of two independent samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Welch {
     /// Difference of the means, second minus first.
+    #[serde(skip)]
     pub difference: f64,
     /// The t statistic (of second minus first).
     pub t: f64,
@@ -18,6 +20,7 @@ pub struct Welch {
     /// Two-sided p-value.
     pub p: f64,
     /// 95 % confidence interval of the difference.
+    #[serde(skip)]
     pub interval: (f64, f64),
 }
 
@@ -47,7 +50,7 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<Welch> {
 }
 
 /// Result of the Mann-Whitney U test.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MannWhitney {
     /// U of the second sample: in how many pairs it is larger, ties half.
     pub u: f64,

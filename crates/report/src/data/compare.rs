@@ -50,9 +50,9 @@ pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
 }
 
 fn difference(c: &Contrast) -> String {
-    let (was, is) = (Ns(c.median_a as i64), Ns(c.median_b as i64));
+    let (was, is) = (Ns(c.median[0] as i64), Ns(c.median[1] as i64));
     let share =
-        c.percent().map_or(String::new(), |p| format!(" ({})", wording::comparison::percent(p)));
+        c.percent.map_or(String::new(), |p| format!(" ({})", wording::comparison::percent(p)));
     let verdict = match c.verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",

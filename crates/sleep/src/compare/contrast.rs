@@ -5,6 +5,7 @@ use dormouse_base::stats::random::Random;
 use dormouse_base::stats::resample::difference_interval;
 use dormouse_base::stats::test::{MannWhitney, Welch, cohens_d, mann_whitney, welch};
 use libm::{ceil, fabs, sqrt};
+use serde::Serialize;
 
 /// Resamples of every bootstrap interval.
 const ROUNDS: usize = 2_000;
@@ -16,7 +17,8 @@ pub const LEVEL: f64 = 0.05;
 const POWER_Z: f64 = 1.959_963_984_540_054 + 0.841_621_233_572_914_3;
 
 /// What the figures allow to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The second is slower, beyond the 5 % level.
     Slower,
@@ -43,24 +45,26 @@ impl Verdict {
 
 /// Everything that can be said of one figure in two samples. Units are those
 /// of the samples (dormouse gives nanoseconds, or plain counts).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
-    /// Size of the first sample.
-    pub count_a: usize,
-    /// Size of the second sample.
-    pub count_b: usize,
-    /// Median of the first.
-    pub median_a: f64,
-    /// Median of the second.
-    pub median_b: f64,
+    /// Sizes of the samples.
+    pub cycles: [usize; 2],
+    /// Their medians.
+    pub median: [f64; 2],
+    /// Difference of the medians, second minus first.
+    pub difference: f64,
+    /// The same in percent of the first median; `None` if that is zero.
+    pub percent: Option<f64>,
     /// 95 % bootstrap interval of the difference of the medians, second minus
     /// first; `None` with fewer than two values on a side.
+    #[serde(rename = "interval_95")]
     pub interval: Option<(f64, f64)>,
     /// Welch's test of the means.
     pub welch: Option<Welch>,
     /// Mann-Whitney's test of the order.
     pub mann_whitney: Option<MannWhitney>,
     /// Cohen's d; NaN if nothing varies.
+    #[serde(rename = "cohens_d")]
     pub effect: f64,
     /// Smallest true difference of the means that samples of these sizes and
     /// spreads would show four times in five; `None` if untested.
@@ -77,11 +81,12 @@ impl Contrast {
     pub fn new(a: &[f64], b: &[f64], random: &mut Random) -> Contrast {
         let tested = welch(a, b);
         let enough = a.len() > 1 && b.len() > 1;
+        let [was, is] = [median(a), median(b)];
         let mut contrast = Contrast {
-            count_a: a.len(),
-            count_b: b.len(),
-            median_a: median(a),
-            median_b: median(b),
+            cycles: [a.len(), b.len()],
+            median: [was, is],
+            difference: is - was,
+            percent: (was != 0.0).then(|| 100.0 * (is - was) / was),
             interval: enough
                 .then(|| difference_interval(a, b, median, 0.95, ROUNDS, random))
                 .flatten(),
@@ -108,29 +113,14 @@ impl Contrast {
         self.verdict = match self.welch {
             // Deterministic recordings (the lab's) may not vary at all: two
             // constants that differ are different, and need no test.
-            None if self.count_a > 1 && self.count_b > 1 && self.median_a != self.median_b => {
-                if self.median_b > self.median_a {
-                    Verdict::Slower
-                } else {
-                    Verdict::Faster
-                }
-            }
-            None if self.count_a > 1 && self.count_b > 1 => Verdict::NoDifference,
-            None => Verdict::Untested,
+            None if self.cycles.contains(&0) || self.cycles.contains(&1) => Verdict::Untested,
+            None if self.difference > 0.0 => Verdict::Slower,
+            None if self.difference < 0.0 => Verdict::Faster,
+            None => Verdict::NoDifference,
             Some(_) if self.p_corrected >= LEVEL => Verdict::NoDifference,
             Some(w) if w.difference > 0.0 => Verdict::Slower,
             Some(_) => Verdict::Faster,
         };
-    }
-
-    /// Difference of the medians, second minus first.
-    pub fn difference(&self) -> f64 {
-        self.median_b - self.median_a
-    }
-
-    /// Difference in percent of the first median; `None` if that is zero.
-    pub fn percent(&self) -> Option<f64> {
-        (self.median_a != 0.0).then(|| 100.0 * self.difference() / self.median_a)
     }
 }
 

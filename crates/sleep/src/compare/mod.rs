@@ -28,6 +28,7 @@ use dormouse_base::stats::random::Random;
 use dormouse_base::stats::test::holm;
 use figure::{DeviceFigure, Figure};
 use seen::Seen;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use steady::{Steadiness, steadiness};
 use why::Why;
@@ -42,7 +43,7 @@ pub struct Subject<'a> {
 }
 
 /// What was found out about one side.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
     /// What the user called it.
     pub label: String,
@@ -53,19 +54,20 @@ pub struct Side {
     /// Sleep states, sorted.
     pub modes: Vec<Mode>,
     /// Cycles that were compared.
-    pub used: usize,
+    pub cycles: usize,
     /// Which boot each of them is of, counted from the first: a capture begins
     /// a boot, and so does a first cycle after boot. What is chance in a boot
     /// stays for all its cycles, so only boots are independent.
+    #[serde(skip)]
     pub boots: Vec<usize>,
     /// Cycles left out because they did not sleep or are incomplete.
-    pub incomplete: usize,
+    pub left_out_incomplete: usize,
     /// Cycles left out at the beginning: first after boot, warm-up.
-    pub warm_up: usize,
+    pub left_out_warm_up: usize,
     /// Drift of the suspend total over the recording (tau), if beyond doubt.
-    pub drift_suspend: Option<f64>,
+    pub drift_suspend_tau: Option<f64>,
     /// The same for the resume total.
-    pub drift_resume: Option<f64>,
+    pub drift_resume_tau: Option<f64>,
 }
 
 /// One figure on all sides.
@@ -140,7 +142,7 @@ impl<'a> Comparison<'a> {
         };
         let worth = |account: &&Account<'_>| {
             let total = contrast(Figure::Total(account.phase.direction()));
-            let share = WORTH_SAYING * total.map_or(0.0, |k| k.median_a.max(k.median_b));
+            let share = WORTH_SAYING * total.map_or(0.0, |k| k.median[0].max(k.median[1]));
             let differs = contrast(Figure::Phase(account.phase))
                 .is_some_and(|k| k.verdict != Verdict::NoDifference);
             differs && libm::fabs(account.change()) >= share.max(NEWS)
@@ -232,11 +234,11 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
         for (cycle, view) in capture.cycles.iter().zip(views.iter()) {
             boot += usize::from(cycle.first_after_boot);
             if !is_comparable(cycle) {
-                side.incomplete += 1;
+                side.left_out_incomplete += 1;
                 continue;
             }
             if cycle.first_after_boot {
-                side.warm_up += 1;
+                side.left_out_warm_up += 1;
                 continue;
             }
             modes.insert(cycle.mode);
@@ -255,10 +257,10 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
     let cold = down.warm_up.max(up.warm_up);
     seen.drain(..cold);
     side.boots = boots.split_off(cold);
-    side.warm_up += cold;
-    side.drift_suspend = down.drift;
-    side.drift_resume = up.drift;
-    side.used = seen.len();
+    side.left_out_warm_up += cold;
+    side.drift_suspend_tau = down.drift;
+    side.drift_resume_tau = up.drift;
+    side.cycles = seen.len();
     side.kernels = kernels.into_iter().collect();
     side.machines = machines.into_iter().collect();
     side.modes = modes.into_iter().collect();
@@ -317,7 +319,7 @@ fn devices<'a>(cycles: &[Vec<Seen<'a>>], random: &mut Random) -> (Vec<DeviceRow<
         }
     }
     rows.sort_by(|x, y| {
-        let size = |r: &DeviceRow<'_>| libm::fabs(r.contrast.difference());
+        let size = |r: &DeviceRow<'_>| libm::fabs(r.contrast.difference);
         size(y).total_cmp(&size(x)).then_with(|| x.figure.cmp(&y.figure))
     });
     (rows, tested)

@@ -1,9 +1,10 @@
 //! Counts of what the machinery did: only they tell some generations apart.
 
 use dormouse_base::cycle::Counts;
+use serde::Serialize;
 
 /// Devices that a phase passed without a callback, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EarlyReturns {
     /// Registered as syscore.
     pub syscore: u64,
@@ -46,13 +47,14 @@ impl Roots {
 }
 
 /// What one simulated cycle did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Callbacks that ran, prepare and complete included.
     pub callbacks: u64,
     /// Work items queued.
     pub items: u64,
     /// Items that had to wait because too many were active.
+    #[serde(skip)]
     pub above_limit: u64,
     /// Workers created.
     pub workers_created: u64,
@@ -60,13 +62,14 @@ pub struct Tally {
     pub workers_at_once: u32,
     /// Most occupied workers that waited at once, for a device or a mutex.
     pub parked_at_once: u32,
+    #[serde(skip)]
     pub(crate) parked: u32,
     /// Waits for a device that blocked.
     pub blocked_waits: u64,
     /// Waits for the list mutex that blocked.
-    pub blocked_on_list: u64,
+    pub blocked_on_list_mutex: u64,
     /// Waits for a lock of the board that blocked.
-    pub blocked_on_lock: u64,
+    pub blocked_on_locks: u64,
     /// Waits of the main thread for what is still queued at the end of a phase.
     pub blocked_at_barrier: u64,
     /// Threads woken.
@@ -74,8 +77,10 @@ pub struct Tally {
     /// Threads that left a CPU to wait.
     pub context_switches: u64,
     /// Devices passed without a callback.
+    #[serde(rename = "early_returns")]
     pub early: EarlyReturns,
     /// Waits for superiors.
+    #[serde(skip)]
     pub roots: Roots,
 }
 

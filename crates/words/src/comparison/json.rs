@@ -2,29 +2,11 @@
 
 use crate::wording::comparison as say;
 use dormouse_sleep::compare::Comparison;
-use dormouse_sleep::compare::contrast::Contrast;
 use dormouse_sleep::compare::figure::Figure;
 use serde_json::{Value, json};
 
 /// The whole comparison. Durations are nanoseconds.
 pub fn json(c: &Comparison<'_>) -> Value {
-    let sides: Vec<Value> = c
-        .sides
-        .iter()
-        .map(|s| {
-            json!({
-                "label": s.label,
-                "kernels": s.kernels,
-                "machines": s.machines,
-                "modes": s.modes.iter().map(|m| m.name()).collect::<Vec<_>>(),
-                "cycles": s.used,
-                "left_out_incomplete": s.incomplete,
-                "left_out_warm_up": s.warm_up,
-                "drift_suspend_tau": s.drift_suspend,
-                "drift_resume_tau": s.drift_resume,
-            })
-        })
-        .collect();
     let rows: Vec<Value> = c
         .rows
         .iter()
@@ -35,7 +17,7 @@ pub fn json(c: &Comparison<'_>) -> Value {
                 .iter()
                 .zip(&r.needed)
                 .map(|(k, needed)| {
-                    let mut v = contrast(k);
+                    let mut v = json!(k);
                     v["cycles_for_2_percent"] = json!(needed);
                     v
                 })
@@ -54,12 +36,12 @@ pub fn json(c: &Comparison<'_>) -> Value {
                 "phase": d.figure.phase.name(),
                 "direction": d.figure.phase.direction().name(),
                 "side": d.side,
-                "contrast": contrast(&d.contrast),
+                "contrast": d.contrast,
             })
         })
         .collect();
     json!({
-        "sides": sides,
+        "sides": c.sides,
         "different_machines": c.different_machines,
         "rows": rows,
         "accounts": c.accounts.iter().map(|a| super::account::json_of(a)).collect::<Vec<_>>(),
@@ -79,22 +61,4 @@ fn figure(f: Figure) -> Value {
         }),
         Figure::Count(n) => json!({"figure": n.name(), "direction": null, "unit": "1"}),
     }
-}
-
-fn contrast(c: &Contrast) -> Value {
-    json!({
-        "cycles": [c.count_a, c.count_b],
-        "median": [c.median_a, c.median_b],
-        "difference": c.difference(),
-        "percent": c.percent(),
-        "interval_95": c.interval.map(|(low, high)| [low, high]),
-        "welch": c.welch.map(|w| json!({"t": w.t, "df": w.df, "p": w.p})),
-        "mann_whitney": c.mann_whitney.map(|m| json!({
-            "u": m.u, "p": m.p, "exact": m.exact, "superiority": m.superiority
-        })),
-        "cohens_d": Some(c.effect).filter(|d| d.is_finite()),
-        "detectable": c.detectable,
-        "p_corrected": c.p_corrected,
-        "verdict": c.verdict.name(),
-    })
 }

@@ -39,7 +39,7 @@ fn cell(c: &Comparison<'_>, side: usize, phase: Phase) -> String {
     let Some(row) = c.rows.iter().find(|r| r.figure == Figure::Phase(phase)) else {
         return "-".into();
     };
-    let first = row.contrasts.first().map(|k| k.median_a);
-    let ns = if side == 0 { first } else { row.contrasts.get(side - 1).map(|k| k.median_b) };
+    let first = row.contrasts.first().map(|k| k.median[0]);
+    let ns = if side == 0 { first } else { row.contrasts.get(side - 1).map(|k| k.median[1]) };
     ns.map_or("-".into(), |ns| tenths(Ns(ns.round() as i64)))
 }

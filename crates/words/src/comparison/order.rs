@@ -142,7 +142,7 @@ fn total(c: &Comparison<'_>, direction: Direction) -> [String; 3] {
         return ["-", "-", "-"].map(String::from);
     };
     let contrast = &row.contrasts[0];
-    let [was, is] = [contrast.median_a, contrast.median_b].map(|t| Ns(t as i64));
+    let [was, is] = [contrast.median[0], contrast.median[1]].map(|t| Ns(t as i64));
     let sure = matches!(contrast.verdict, Verdict::Slower | Verdict::Faster);
     let change = ms_change(was, is) + if sure { "*" } else { "" };
     [ms(was), ms(is), change]

@@ -40,7 +40,7 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
             &format!(
                 "{}: {}{}{}{}.",
                 safe(&side.label),
-                number::plural(side.used, "cycle"),
+                number::plural(side.cycles, "cycle"),
                 list(", kernel ", &side.kernels),
                 list(
                     ", ",
@@ -161,7 +161,7 @@ fn lines(c: &Comparison<'_>, side: usize, counts: bool) -> Vec<Vec<String>> {
     let mut short: Vec<&Row> = Vec::new();
     let is_short = |r: &Row| {
         let k = &r.contrasts[side - 1];
-        matches!(r.figure, Figure::Phase(_)) && k.median_a < NEWS && k.median_b < NEWS
+        matches!(r.figure, Figure::Phase(_)) && k.median[0] < NEWS && k.median[1] < NEWS
     };
     for row in ordered(c).filter(|r| r.figure.is_time() != counts) {
         if is_short(row) {
@@ -187,7 +187,7 @@ fn folded(short: &[&Row], side: usize) -> Vec<String> {
     let sum = |of: fn(&Contrast) -> f64| -> f64 {
         short.iter().map(|r| of(&r.contrasts[side - 1])).sum()
     };
-    let (a, b) = (sum(|k| k.median_a), sum(|k| k.median_b));
+    let (a, b) = (sum(|k| k.median[0]), sum(|k| k.median[1]));
     let name = number::plural(short.len(), "short row");
     vec![name, ms(a), ms(b), signed(ms(b - a)), String::new(), String::new()]
 }
@@ -206,8 +206,8 @@ fn line(row: &Row, side: usize) -> Vec<String> {
     let time = row.figure.is_time();
     let value = |v: f64| if time { ms(v) } else { number(v) };
     let signed = |v: f64| signed(value(v));
-    let d = c.difference();
-    let change = match c.percent().filter(|p| signed(d) != "=" && p.abs() >= 0.05) {
+    let d = c.difference;
+    let change = match c.percent.filter(|p| signed(d) != "=" && p.abs() >= 0.05) {
         Some(p) => format!("{} ({})", signed(d), say::percent(p)),
         None => signed(d),
     };
@@ -223,8 +223,8 @@ fn line(row: &Row, side: usize) -> Vec<String> {
     let p = c.welch.map_or(none.into(), |_| say::p_number(c.p_corrected));
     vec![
         figure(row.figure),
-        value(c.median_a),
-        value(c.median_b),
+        value(c.median[0]),
+        value(c.median[1]),
         change,
         interval,
         format!("{p}{star}"),
@@ -258,9 +258,9 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
             vec![
                 if preset == NOTHING { name.chars().take(28).collect() } else { escape(&name) },
                 figure(Figure::Phase(d.figure.phase)),
-                ms(d.contrast.median_a),
-                ms(d.contrast.median_b),
-                ms(d.contrast.difference()),
+                ms(d.contrast.median[0]),
+                ms(d.contrast.median[1]),
+                ms(d.contrast.difference),
                 say::p_number(d.contrast.p_corrected),
             ]
         })

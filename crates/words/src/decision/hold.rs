@@ -80,9 +80,9 @@ fn line(r: &Row) -> String {
     format!(
         "{:<15}{:>9}{:>11}{:>10}{interval:>19}{:>8}{}",
         name(r.part),
-        ms(Ns(r.measured.median_a.round() as i64)),
+        ms(Ns(r.measured.median[0].round() as i64)),
         signed(r.predicted_change()),
-        signed(r.measured.difference()),
+        signed(r.measured.difference),
         format!("{:.1} %", r.off().abs()),
         if r.held() { "" } else { "  MISSED" }
     )
@@ -153,8 +153,8 @@ pub fn json(held: &Held, place: &Place) -> Value {
                 "part": part,
                 "predicted_before_ns": r.predicted.0.0,
                 "predicted_after_ns": r.predicted.1.0,
-                "measured_before_ns": r.measured.median_a,
-                "measured_after_ns": r.measured.median_b,
+                "measured_before_ns": r.measured.median[0],
+                "measured_after_ns": r.measured.median[1],
                 "measured_interval_95_ns": r.measured.interval.map(|(a, b)| [a, b]),
                 "measured_faster": r.measured.verdict == Verdict::Faster,
                 "measured_slower": r.measured.verdict == Verdict::Slower,

@@ -117,7 +117,6 @@ fn outlook(o: &Outlook) -> Value {
             })
         })
         .collect();
-    let t = &o.run.tally;
     let range = o.range.map(|r| {
         json!({
             "suspend_ns": [r[0].0.0, r[0].1.0],
@@ -133,26 +132,7 @@ fn outlook(o: &Outlook) -> Value {
         "resume_ns": o.half(Direction::Resume).0,
         "range": range,
         "phases": phases,
-        "counts": {
-            "callbacks": t.callbacks,
-            "items": t.items,
-            "workers_created": t.workers_created,
-            "workers_at_once": t.workers_at_once,
-            "parked_at_once": t.parked_at_once,
-            "blocked_waits": t.blocked_waits,
-            "blocked_on_list_mutex": t.blocked_on_list,
-            "blocked_on_locks": t.blocked_on_lock,
-            "blocked_at_barrier": t.blocked_at_barrier,
-            "wakeups": t.wakeups,
-            "context_switches": t.context_switches,
-            "early_returns": {
-                "syscore": t.early.syscore,
-                "direct_complete": t.early.direct_complete,
-                "not_suspended": t.early.not_suspended,
-                "error": t.early.error,
-                "no_callback": t.early.no_callback,
-            },
-        },
+        "counts": o.run.tally,
         "overlapped_bound_ns": [o.bounds.overlapped.0.0, o.bounds.overlapped.1.0],
         "parallel_prepare_complete_ns": [o.bounds.parallel_ends.0.0, o.bounds.parallel_ends.1.0],
     })

@@ -45,10 +45,10 @@ pub fn sentences(c: &Comparison<'_>, side: usize) -> Vec<String> {
 /// Phases that changed although their half did not, and what made up for them.
 fn parts(c: &Comparison<'_>, side: usize, direction: Direction, total: &Contrast) -> String {
     let mut list: Vec<(f64, String)> = Vec::new();
-    let worth = (WORTH_SAYING * total.median_a).max(NEWS);
+    let worth = (WORTH_SAYING * total.median[0]).max(NEWS);
     for row in &c.rows {
         let k = &row.contrasts[side - 1];
-        let d = k.difference();
+        let d = k.difference;
         let tested = matches!(k.verdict, Verdict::Faster | Verdict::Slower);
         let text = match row.figure {
             Figure::Phase(p) if p.direction() == direction && tested => {
@@ -148,22 +148,23 @@ pub fn cautions(c: &Comparison<'_>) -> Vec<String> {
         ));
     }
     for s in &c.sides {
-        if s.incomplete > 0 {
+        if s.left_out_incomplete > 0 {
             out.push(format!(
                 "{}: {} left out that did not sleep or are incomplete.",
                 s.label,
-                cycles(s.incomplete)
+                cycles(s.left_out_incomplete)
             ));
         }
-        if s.warm_up > 0 {
+        if s.left_out_warm_up > 0 {
             out.push(format!(
                 "{}: {} left out at the beginning, as warm-up (cold worker pools, late work after \
                  boot).",
                 s.label,
-                cycles(s.warm_up)
+                cycles(s.left_out_warm_up)
             ));
         }
-        for (drift, direction) in [(s.drift_suspend, "suspend"), (s.drift_resume, "resume")] {
+        for (drift, direction) in [(s.drift_suspend_tau, "suspend"), (s.drift_resume_tau, "resume")]
+        {
             if let Some(tau) = drift {
                 out.push(format!(
                     "{}: {direction} gets {} over the recording (Mann-Kendall tau {tau:.2}): the \
@@ -212,9 +213,9 @@ pub(crate) fn p_number(p: f64) -> String {
 
 fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>) -> String {
     let side = capitalised(direction);
-    let (before, after) = (time(c.median_a), time(c.median_b));
+    let (before, after) = (time(c.median[0]), time(c.median[1]));
     let by = change(before, after);
-    let share = c.percent().map_or(String::new(), |p| format!(", {}", percent(p)));
+    let share = c.percent.map_or(String::new(), |p| format!(", {}", percent(p)));
     match c.verdict {
         Verdict::Slower | Verdict::Faster => match (c.interval, c.welch) {
             // The means differ beyond the level, and the medians may not.
@@ -230,7 +231,7 @@ fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>) -> String {
                 format!(
                     "{side}: {} by {} ({before} -> {after}{share}); means differ by {} to {}, {}.",
                     c.verdict.name(),
-                    time(c.difference().abs()),
+                    time(c.difference.abs()),
                     signed(low),
                     signed(high),
                     p_value(c.p_corrected)
@@ -239,11 +240,11 @@ fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>) -> String {
             (_, None) => format!(
                 "{side}: {} by {} ({before} -> {after}{share}); no cycle differs from its median.",
                 c.verdict.name(),
-                time(c.difference().abs())
+                time(c.difference.abs())
             ),
         },
         Verdict::NoDifference => {
-            let n = c.count_a.min(c.count_b);
+            let n = c.cycles[0].min(c.cycles[1]);
             let limits = match (c.detectable, needed.filter(|&m| m > n as u64)) {
                 (Some(d), Some(m)) if d > 0.0 => format!(
                     " With {n} cycles per side, only changes above {} are detectable; {m} per \

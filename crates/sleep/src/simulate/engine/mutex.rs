@@ -34,9 +34,9 @@ impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn mutex_sleep(&mut self, t: u32, l: u32) {
         push_waiter(&mut self.mutexes[l as usize].waiters, &mut self.threads, t);
         if l == DPM_LIST_MTX {
-            self.tally.blocked_on_list += 1;
+            self.tally.blocked_on_list_mutex += 1;
         } else {
-            self.tally.blocked_on_lock += 1;
+            self.tally.blocked_on_locks += 1;
         }
         self.park(t);
         self.block(t);
