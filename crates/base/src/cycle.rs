@@ -255,6 +255,8 @@ pub enum Outcome {
         /// Negative errno; 0 if unknown.
         errno: i32,
     },
+    /// The image of a hibernation was not written, so the machine came back at once.
+    ImageFailed,
     /// The source shows only part of the cycle.
     #[default]
     Partial,
@@ -268,6 +270,7 @@ impl Outcome {
             Outcome::AbortedByDevice { .. } => "aborted_by_device",
             Outcome::AbortedByWakeup => "aborted_by_wakeup",
             Outcome::FreezeFailed { .. } => "freeze_failed",
+            Outcome::ImageFailed => "image_failed",
             Outcome::Partial => "partial",
         }
     }

@@ -80,12 +80,14 @@ fn sums_up(text: &str) -> bool {
         || text.contains("disables this message")
 }
 
-/// Whether a message is a function of a dump: `? schedule_timeout+0x20/0x2a0`,
-/// `[<c0611c1c>] (schedule_timeout+0x20/0x2a0) from …`.
+/// Whether a message is a row of a dump: `? schedule_timeout+0x20/0x2a0`,
+/// `[<c0611c1c>] (schedule_timeout+0x20/0x2a0) from …`, `#PF: error_code(0x0002) - …`.
 fn is_frame(text: &str) -> bool {
     let text = text.trim_start();
     let word = text.trim_start_matches("? ").split(' ').next().unwrap_or_default();
-    text.starts_with("[<") || word.contains("+0x") && word.contains("/0x")
+    text.starts_with("[<")
+        || text.starts_with("#PF: ")
+        || word.contains("+0x") && word.contains("/0x")
 }
 
 /// Whether a message is what the core says more of a failure that a finding tells: the

@@ -116,6 +116,29 @@ fn an_old_kernel_that_reads_an_image_does_not_sleep() {
 }
 
 #[test]
+fn a_hibernation_without_its_image_did_not_sleep() {
+    let of = |why: &str| {
+        let text = format!(
+            "[  300.000000] PM: hibernation: hibernation entry\n\
+             [  300.030000] Filesystems sync: 0.030 seconds\n\
+             [  300.031000] Freezing user space processes\n\
+             [  300.034000] Freezing user space processes completed (elapsed 0.003 seconds)\n\
+             [  304.500000] PM: hibernation: Allocated 400000 kbytes in 4.40 seconds (90.90 MB/s)\n\
+             [  304.900000] PM: hibernation: Creating image:\n\
+             [  305.100000] {why}\n\
+             [  305.400000] OOM killer enabled.\n\
+             [  305.401000] Restarting tasks: Starting\n\
+             [  305.403000] Restarting tasks: Done\n\
+             [  305.404000] PM: hibernation: hibernation exit\n"
+        );
+        cycles(&text)[0].outcome
+    };
+    assert_eq!(of("PM: Not enough free swap"), Outcome::ImageFailed);
+    assert_eq!(of("PM: hibernation: Error -12 creating image"), Outcome::ImageFailed);
+    assert_eq!(of("PM: hibernation: Need to copy 99000 pages"), Outcome::Slept);
+}
+
+#[test]
 fn a_device_that_is_gone_after_a_sleep_is_found_without_its_begin() {
     let gone = "snd_hda_intel 0000:0b:00.1: Unable to change power state from D3hot to D0, device inaccessible";
     let found = |before: &str| {

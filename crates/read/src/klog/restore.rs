@@ -25,6 +25,15 @@ pub(super) fn begins(message: &[u8]) -> bool {
     WORDS.contains(&message)
 }
 
+/// Whether a message says that an image could not be made or written
+/// (kernel/power/hibernate.c:create_image, kernel/power/swap.c:swsusp_write, 6.1 to 7.3).
+pub(super) fn not_written(message: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] =
+        [b"Cannot find swap device", b"Cannot get swap writer", b"Not enough free swap"];
+    let creating = message.starts_with(b"Error ") && message.ends_with(b" creating image");
+    creating || WORDS.iter().any(|w| message.starts_with(w))
+}
+
 impl Log<'_> {
     /// Whether a line says that the image is whole: it was copied since the line before
     /// (kernel/power/snapshot.c:swsusp_save), and nothing slept yet.

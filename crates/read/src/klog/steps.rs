@@ -708,6 +708,12 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.image_made = Some(log.now);
         return true;
     }
+    if restore::not_written(text) {
+        if let Some(c) = log.t.current().filter(|c| !c.cycle.reads_image) {
+            c.told.image_failed = true;
+        }
+        return true;
+    }
     let Some((work, bytes, took)) = image_step(text) else { return log.copies(text) };
     advance(log, took);
     let now = log.now;

@@ -92,6 +92,8 @@ pub(crate) struct Told {
     pub pm_test_wait: Ns,
     /// Freezing failed with this errno (0 if not given).
     pub freeze_failed: Option<i32>,
+    /// The image of a hibernation could not be made or written.
+    pub image_failed: bool,
     /// A wakeup event stopped it.
     pub wakeup: bool,
     /// Some phase was aborted.

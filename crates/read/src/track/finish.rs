@@ -66,6 +66,8 @@ pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         && cycle.asleep.is_none()
     {
         Outcome::AbortedByDevice { device: Some(device), errno }
+    } else if told.image_failed {
+        Outcome::ImageFailed
     } else if !came_back {
         Outcome::Partial
     } else if cycle.asleep.is_some() {

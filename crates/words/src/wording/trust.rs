@@ -142,6 +142,7 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
         Outcome::AbortedByWakeup => "aborted by a wakeup event".into(),
         Outcome::FreezeFailed { errno: 0 } => "tasks would not freeze".into(),
         Outcome::FreezeFailed { errno } => format!("tasks would not freeze (error {errno})"),
+        Outcome::ImageFailed => "the image of the hibernation was not written".into(),
         Outcome::Partial => "only part of a cycle is in the log".into(),
     }
 }
