@@ -71,3 +71,18 @@ fn what_people_measured_is_told_and_no_cause() {
     assert_eq!((f.level, f.confidence), (Level::Note, Confidence::Likely));
     assert!(findings("The recipe takes 40 seconds and tastes of nothing.\n").is_empty());
 }
+
+/// Newer Androids do not say how long all of it took.
+#[test]
+fn a_screen_that_was_held_back_is_on_by_its_stamp() {
+    let text = "03-02 10:00:00.500  900  912 I PowerManagerService: Waking up from Dozing (uid=1000, reason=WAKE_REASON_LID, details=lid)...\n\
+        03-02 10:00:00.540  900  930 I DisplayPowerController[0]: Blocking screen on until initial contents have been drawn.\n\
+        03-02 10:00:02.240  900  930 I DisplayPowerController[0]: Unblocked screen on after 1700 ms\n";
+    let f = one(text, "way-screen");
+    assert_eq!(f.level, Level::Slow);
+    assert!(
+        f.sentence.contains("on 1.7 s after") && f.sentence.contains("1.7 s of them"),
+        "{}",
+        f.sentence
+    );
+}

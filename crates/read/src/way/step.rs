@@ -14,7 +14,7 @@ const NEAR: i64 = 300_000;
 const DAY: i64 = 86_400_000;
 
 /// A text without any of these has no line of a service around a sleep.
-const SERVICES: [&[u8]; 8] = [
+const SERVICES: [&[u8]; 9] = [
     b"systemd-sleep",
     b"systemd-logind",
     b"Delay lock is active",
@@ -23,10 +23,11 @@ const SERVICES: [&[u8]; 8] = [
     b"pam_systemd",
     b"PowerManagerService",
     b"logind: ",
+    b"Running hooks for",
 ];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 39] = [
+const WORDS: [(&str, Kind); 44] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     ("Performing sleep operation", Kind::Sleeps),
@@ -66,6 +67,12 @@ const WORDS: [(&str, Kind); 39] = [
     ("Waking up from", Kind::Screen),
     ("Going to sleep", Kind::Asked),
     ("bound to ", Kind::Address),
+    // pm-utils (pm/pm-functions.in, 1.4), behind the date.
+    (": Running hooks for suspend", Kind::Asked),
+    (": Running hooks for hibernate", Kind::Asked),
+    (": performing ", Kind::Sleeps),
+    (": Awake.", Kind::Back),
+    (": Finished.", Kind::Ended),
 ];
 
 /// Lines that say how long something took, in ms, behind these words.
@@ -160,6 +167,7 @@ impl Reading {
             kind => kind,
         };
         let speaks = !matches!(kind, Kind::Other | Kind::Kernel | Kind::Took(_) | Kind::Address);
+        let words = behind_zone(words);
         let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
         if speaks {
             self.spoke = Some(ms);
@@ -178,6 +186,16 @@ impl Reading {
         self.add = 0;
         self.spoke = None;
     }
+}
+
+/// What stands behind `CET 2014: ` of `date`, where a line has it.
+fn behind_zone(words: &str) -> &str {
+    let parts = words.split_once(": ").and_then(|(date, rest)| Some((date.split_once(' ')?, rest)));
+    let of_date = |(zone, year): (&str, &str)| {
+        let upper = !zone.is_empty() && zone.bytes().all(|b| b.is_ascii_uppercase());
+        upper && year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit())
+    };
+    parts.filter(|(date, _)| of_date(*date)).map_or(words, |(_, rest)| rest)
 }
 
 fn kind(words: &str) -> Kind {
@@ -223,6 +241,11 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
         return None;
     }
     let rest = text[first.len()..].trim_start();
+    // The day of the week stands before the month.
+    if rest.starts_with(char::is_alphabetic) {
+        let at = text.len() - rest.len();
+        return dated(rest).filter(|_| month.len() == 3).map(|(stamp, len)| (stamp, at + len));
+    }
     let day = rest
         .split(' ')
         .next()
@@ -286,6 +309,20 @@ fn monotonic(text: &str) -> Option<(Stamp<'_>, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_of_pm_utils_has_its_steps() {
+        let text = "Mon Jun  2 21:40:10 CEST 2014: Running hooks for suspend.\n\
+            Running hook /usr/lib/pm-utils/sleep.d/75modules suspend suspend:\n\
+            Mon Jun  2 21:40:12 CEST 2014: performing suspend\n\
+            Tue Jun  3 06:10:00 CEST 2014: Awake.\n\
+            Tue Jun  3 06:10:00 CEST 2014: Running hooks for resume\n\
+            Tue Jun  3 06:10:31 CEST 2014: Finished.\n";
+        let all: Vec<_> = read(text.as_bytes()).iter().map(|s| (s.line, s.kind)).collect();
+        let kinds = [Kind::Asked, Kind::Sleeps, Kind::Back, Kind::Other, Kind::Ended];
+        assert_eq!(read(text.as_bytes())[2].text, "Awake.");
+        assert_eq!(all, [1, 3, 4, 5, 6].into_iter().zip(kinds).collect::<Vec<_>>());
+    }
 
     #[test]
     fn lines_of_services_have_their_times_and_kinds() {

@@ -229,7 +229,12 @@ fn said(
     if let Some(o) = owner {
         f = f.shown_by([shown(o.line, &o.text)]);
     }
-    out.push(f.look("Ask the journal of that moment with more of its lines: journalctl -o short-precise; hooks stand in /usr/lib/systemd/system-sleep."));
+    let of_pm_utils = rows.iter().any(|s| s.text.starts_with("Running hooks for "));
+    out.push(f.look(if of_pm_utils {
+        "Measure each hook by itself: time /usr/lib/pm-utils/sleep.d/NAME resume suspend."
+    } else {
+        "Ask the journal of that moment with more of its lines: journalctl -o short-precise; hooks stand in /usr/lib/systemd/system-sleep."
+    }));
 }
 
 /// A service waited for another in vain, where rows of a wake-up do not say so already.
@@ -269,10 +274,11 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             _ => None,
         })
         .collect();
-    let Some(&(last, ms)) = took.iter().rfind(|t| t.0.text.contains("Screen on took")) else {
-        return;
-    };
     let held = took.iter().find(|t| t.0.text.contains("Unblocked screen on"));
+    let whole = took.iter().rfind(|t| t.0.text.contains("Screen on took")).copied();
+    // Android 10 and later do not say how long all of it took.
+    let by_stamps = || held.map(|h| (h.0, h.0.ms - first.ms));
+    let Some((last, ms)) = whole.or_else(by_stamps) else { return };
     let held = held.map_or(String::new(), |h| {
         format!(" {} of them the screen was held back until its content was drawn.", span(h.1, 1))
     });
