@@ -229,7 +229,8 @@ fn stamp(text: &str) -> Option<(Stamp<'_>, usize)> {
 
 /// `Jun 10 22:55:37`, `mar 06 18:50:51.123`, `2031-05-14T00:01:21.5+02:00`, `07-13 22:48:34.061`.
 fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
-    let first = text.split([' ', 'T']).next()?;
+    let named = text.starts_with(char::is_alphabetic);
+    let first = text.split(|c| c == ' ' || c == 'T' && !named).next()?;
     let b = first.as_bytes();
     let numeric =
         b.len() >= 5 && b.iter().all(|c| c.is_ascii_digit() || *c == b'-') && b.contains(&b'-');
