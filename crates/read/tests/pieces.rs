@@ -98,6 +98,28 @@ fn lines_of_failed_freezing_are_attempts() {
     assert!(sleeps.iter().all(|s| !s.begun && !s.closed), "{sleeps:?}");
 }
 
+#[test]
+fn lines_of_refusals_are_attempts() {
+    let device = "PM: Device usb4 failed to suspend async: error -16";
+    let other = "atmel_mxt_ts 3-004a: PM: failed to suspend: error -121";
+    let summed = "PM: Some devices failed to suspend, or early wake event detected";
+    let text = |lines: &[&str]| -> String {
+        let line = |(i, l): (usize, &&str)| format!("Jan  9 10:{i:02}:00 wren kernel: {l}\n");
+        lines.iter().enumerate().map(line).collect()
+    };
+    // Two devices of one attempt, one of another, and one that nobody names.
+    let text = text(&[device, other, summed, device, summed, summed]);
+    let named: Vec<bool> = cycles(&text)
+        .iter()
+        .map(|c| match c.outcome {
+            Outcome::AbortedByDevice { device, .. } => device.is_some(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(named, [true, true, false]);
+    assert_eq!(judge(&heard("log", text.as_bytes()).case).sleeps.len(), 3);
+}
+
 /// The words of kernels before 5.5.
 #[test]
 fn an_old_kernel_that_reads_an_image_does_not_sleep() {

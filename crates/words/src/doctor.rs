@@ -122,6 +122,8 @@ fn answer(report: &Report, live: bool) -> String {
         }
         Some(f) if f.level == Level::Note => {
             let told = report.findings.iter().find(|f| f.id == "not-judged");
+            // Why it did not sleep comes first.
+            let told = told.filter(|_| f.id != "clock-alarm-abort");
             let none = if told.is_none() { "Nothing wrong found" } else { "No rule found a fault" };
             format!("{none}. {}", told.unwrap_or(f).sentence)
         }

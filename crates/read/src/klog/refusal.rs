@@ -28,6 +28,20 @@ impl Log<'_> {
         super::steps::end_lasting(self, phase, &stamp);
     }
 
+    /// A line says that an attempt was given up. Whether the text has no more of this attempt
+    /// before it: none is open, or the open one was given up by a line of the same kind.
+    pub(super) fn is_piece(&mut self, stamp: &Stamp<'_>) -> bool {
+        let none = self.t.open_serial() == 0;
+        if !(none || self.c.given_up) {
+            return false;
+        }
+        self.open(stamp, false);
+        if let Some(c) = self.t.current() {
+            c.cycle.lines.begun = false;
+        }
+        true
+    }
+
     /// A line may tell that a callback returned an error, and of whom.
     pub(super) fn returns(&mut self, text: &[u8]) {
         self.c.returned = returned(text).or(self.c.returned.take());

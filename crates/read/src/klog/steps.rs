@@ -306,10 +306,7 @@ fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bo
     else {
         return false;
     };
-    let told = log.t.current().is_some_and(|c| c.told.freeze_failed.is_some());
-    if told || log.t.open_serial() == 0 {
-        // All that the text has of this attempt.
-        log.open(stamp, false);
+    if log.is_piece(stamp) {
         let now = log.now;
         log.now -= seconds(took).filter(|_| log.timed).unwrap_or(Ns::ZERO);
         lasting(log, phase, stamp);
@@ -318,6 +315,7 @@ fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bo
             c.whole = false;
         }
     }
+    log.c.given_up = true;
     if let Some(took) = seconds(took) {
         advance(log, took);
         if matches!(log.c.lasting, Some(Phase::FreezeUser | Phase::FreezeKernel)) {
@@ -371,16 +369,19 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.c.base = log.now;
         log.c.covered = log.now;
     } else if text.starts_with(b"Some devices failed to suspend") {
+        log.is_piece(stamp);
+        log.c.given_up = true;
         if let Some(c) = log.t.current() {
             c.told.aborted = true;
         }
         log.refuse(Phase::Suspend);
     } else if text.starts_with(b"Wakeup pending") || text.starts_with(b"last active wakeup source")
     {
-        if let Some(c) = log.t.current()
-            && text.starts_with(b"Wakeup pending")
-        {
-            c.told.wakeup = true;
+        if text.starts_with(b"Wakeup pending") {
+            log.is_piece(stamp);
+            if let Some(c) = log.t.current() {
+                c.told.wakeup = true;
+            }
         }
         log.interrupt();
     } else if text.starts_with(b"suspend debug: Waiting for ") {
@@ -394,7 +395,7 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             log.refuse(Phase::Suspend);
         }
     } else {
-        return failure(log, text);
+        return failure(log, text, stamp);
     }
     true
 }
@@ -456,11 +457,12 @@ fn over(
 /// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, the older
 /// `PM: Device DEV failed to suspend: error -16`, and `DRV DEV: PM: not prepared for power
 /// transition: code -22` (drivers/base/power/main.c:dpm_prepare).
-fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
+fn failure(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     const UNPREPARED: &[u8] = b": not prepared for power transition: code ";
     if let Some(at) = text::find(text, UNPREPARED) {
         let code = number(&text[at + UNPREPARED.len()..]).and_then(|e| i32::try_from(e).ok());
         let Some(errno) = code.filter(|e| *e != 0) else { return false };
+        log.is_piece(stamp);
         refused(log, &text[..at], errno, Phase::Prepare);
         return true;
     }
@@ -486,6 +488,7 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
         () if has(b"prepare") => Phase::Prepare,
         () => Phase::Suspend,
     };
+    log.is_piece(stamp);
     refused(log, &text[..at], errno, phase);
     true
 }

@@ -68,14 +68,17 @@ pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         Outcome::AbortedByDevice { device: Some(device), errno }
     } else if told.image_failed {
         Outcome::ImageFailed
+    } else if told.aborted && cycle.asleep.is_none() && !told.wakeup {
+        // Whatever else the text has of it.
+        Outcome::AbortedByDevice { device: None, errno: 0 }
+    } else if told.aborted && cycle.asleep.is_none() {
+        Outcome::AbortedByWakeup
     } else if !came_back {
         Outcome::Partial
     } else if cycle.asleep.is_some() {
         Outcome::Slept
     } else if told.wakeup {
         Outcome::AbortedByWakeup
-    } else if told.aborted {
-        Outcome::AbortedByDevice { device: None, errno: 0 }
     } else if told.pm_test || !told.is_log && turn.is_some_and(|(_, wait)| wait >= PM_TEST_WAIT) {
         // A log says that it waits (kernel/power/suspend.c:suspend_test); where it
         // says nothing, silence is what it does not print.
