@@ -117,7 +117,14 @@ fn lines_of_refusals_are_attempts() {
         })
         .collect();
     assert_eq!(named, [true, true, false]);
-    assert_eq!(judge(&heard("log", text.as_bytes()).case).sleeps.len(), 3);
+    let sleeps = |text: &str| judge(&heard("log", text.as_bytes()).case).sleeps.len();
+    assert_eq!(sleeps(&text), 3);
+    // Of a mail that quotes its worst line above the log.
+    let whole = "Jan  9 11:00:00 wren kernel: PM: suspend entry (deep)\n";
+    assert_eq!(
+        (sleeps(&format!("{text}{whole}")), cycles(&format!("{text}{whole}")).len()),
+        (1, 1)
+    );
 }
 
 /// The words of kernels before 5.5.

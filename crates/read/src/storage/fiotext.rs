@@ -33,8 +33,10 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     let mut above: Option<&str> = None;
     // What stood above each result of this text.
     let (first, mut captions) = (jobs.len(), Vec::new());
+    let heads = heads(&text);
     for line in text.lines() {
-        let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+        let own = heads.iter().find_map(|h| line.strip_prefix(h)).unwrap_or(line);
+        let line = own.trim_start_matches(['>', ' ', '\t']).trim_end();
         if let Some(words) = caption(line) {
             above = Some(words);
             group = Group { first: jobs.len(), ..Group::default() };
@@ -94,6 +96,26 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     // What was cut before its latency says nothing.
     jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
 }
+
+/// What programs that run fio write before each of its lines: `[job 3] | `.
+fn heads(text: &str) -> Vec<&str> {
+    let mut heads = Vec::new();
+    for line in text.lines() {
+        let at = [" read", " write", " trim"].iter().filter_map(|w| line.find(w)).min();
+        let Some((head, rest)) = at.map(|at| line.split_at(at)) else { continue };
+        let marked = !head.trim_start_matches(['>', ' ', '\t']).is_empty();
+        if marked && direction(rest.trim_start()).is_some() {
+            let head = head.trim_end();
+            if !heads.contains(&head) && heads.len() < MOST_HEADS {
+                heads.push(head);
+            }
+        }
+    }
+    heads
+}
+
+/// So many programs at most write into one text.
+const MOST_HEADS: usize = 16;
 
 /// `read: IOPS=7012, BW=27.4MiB/s …`, `write: io=1.2GB, bw=…`: of older versions there
 /// is a blank before the colon.
@@ -255,6 +277,11 @@ mod tests {
         let twice = names(&format!("old kernel:\n{job}new kernel:\n{job}"));
         assert!(twice[0].starts_with("seq, old kernel (m.txt)"), "{twice:?}");
         assert!(twice[1].starts_with("seq, new kernel (m.txt)"), "{twice:?}");
+        let below = |head: &str| {
+            job.replace("> ", "").lines().map(|l| format!("{head}{l}\n")).collect::<String>()
+        };
+        assert_eq!(names(&below("[bench 2] | ")), names(&job));
+        assert_eq!(names(&below("> fio-1  | ")), names(&job));
     }
 
     #[test]

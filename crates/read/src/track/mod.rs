@@ -308,6 +308,11 @@ impl Tracker {
         self.close_cycle();
         let (done, notes) = (self.done.split_off(first), self.notes.split_off(first));
         let mut list: Vec<_> = done.into_iter().zip(notes).collect();
+        // Beside a whole attempt a line or two of a refusal may be quoted from it.
+        if list.iter().any(|(c, _)| c.lines.begun) {
+            let has_any = |c: &Cycle| !c.phases.is_empty() || !c.callbacks.is_empty();
+            list.retain(|(c, _)| c.lines.begun || has_any(c));
+        }
         for (cycle, _) in &mut list {
             cycle.log = rank.get(cycle.log as usize).copied().unwrap_or(cycle.log);
         }
