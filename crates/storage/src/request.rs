@@ -1,6 +1,6 @@
 //! A request to a disk, and the moments of its life.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A disk by its device number.
@@ -42,6 +42,12 @@ impl fmt::Display for Disk {
             NVME => write!(f, "nvme{}n{}", m >> 16, m & 0xffff),
             major => write!(f, "{major},{m}"),
         }
+    }
+}
+
+impl Serialize for Disk {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 
@@ -104,9 +110,10 @@ impl Operation {
 
 /// One request. Moments are ns of the trace's clock; `None` if the trace has no
 /// event for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Request {
     /// The disk.
+    #[serde(skip)]
     pub disk: Disk,
     /// What it does.
     pub operation: Operation,
@@ -115,6 +122,7 @@ pub struct Request {
     /// Sectors of 512 bytes.
     pub sectors: u32,
     /// It asks for a flush before or after its data.
+    #[serde(skip)]
     pub flush: bool,
     /// `block_bio_queue`: somebody asked for it. It comes before the wait for a
     /// suspended queue.
@@ -134,10 +142,13 @@ pub struct Request {
     /// Its error, a negative errno, or 0.
     pub error: i32,
     /// Bios that were merged into it.
+    #[serde(skip)]
     pub merged: u32,
     /// Of its sectors those that ended before the last part did.
+    #[serde(skip)]
     pub(crate) ended: u32,
     /// CPU of the completion; `u32::MAX` if the trace does not say.
+    #[serde(skip)]
     pub cpu: u32,
 }
 

@@ -87,13 +87,15 @@ impl Latency {
 }
 
 /// A request with its slices.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Taken {
     /// The request.
+    #[serde(flatten)]
     pub request: Request,
     /// Its latency by cause.
     pub slices: Slices,
     /// Its latency, ns: the sum of its slices.
+    #[serde(rename = "latency")]
     pub total: i64,
     /// It came after the disk had been idle for [`IDLE_GAP`]; `None` for the first of a
     /// trace that says nothing of the time before it.
@@ -101,7 +103,7 @@ pub struct Taken {
 }
 
 /// What happened on one disk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DiskSummary {
     /// Which.
     pub disk: Disk,
@@ -109,7 +111,7 @@ pub struct DiskSummary {
     pub requests: Vec<Taken>,
     /// Flushes that the block layer made for requests which wait for them: their time
     /// is in those requests, and not counted again.
-    pub beside: Latency,
+    pub flushes_beside: Latency,
     /// Requests without a completion.
     pub open: u64,
     /// Completions without anything before them.
@@ -120,10 +122,13 @@ pub struct DiskSummary {
     /// Requests that the driver put back at least once.
     pub refused: u64,
     /// By cause, those that cost most first; without those that cost nothing.
+    #[serde(rename = "causes")]
     pub shares: Vec<Share>,
     /// Requests of which it is known whether they waited, in the order of [`CAUSES`].
+    #[serde(skip)]
     pub known: [u64; CAUSES.len()],
     /// How many waited how long for each cause, by [`CLASSES`]; the whole latency last.
+    #[serde(skip)]
     pub spread: [[u64; CLASSES.len()]; CAUSES.len() + 1],
     /// Of all complete requests.
     pub all: Latency,
@@ -139,6 +144,7 @@ pub struct DiskSummary {
     /// Bytes of complete requests.
     pub bytes: u64,
     /// From the first moment to the last, ns.
+    #[serde(skip)]
     pub span: i64,
 }
 
@@ -334,7 +340,7 @@ fn one(
     shares.sort_by_key(|s| (std::cmp::Reverse(s.total), s.cause));
     DiskSummary {
         disk,
-        beside: Latency::of(&mut beside),
+        flushes_beside: Latency::of(&mut beside),
         open,
         unbegun,
         errors,
@@ -523,7 +529,7 @@ mod tests {
         l.complete(flush(1_400), 0, 0);
         let all = summarise(&l.finish(), &[], Watched::default(), Cpus::default(), None);
         let [d] = &all[..] else { panic!() };
-        assert_eq!((d.beside.requests, d.beside.max), (1, 200));
+        assert_eq!((d.flushes_beside.requests, d.flushes_beside.max), (1, 200));
         assert_eq!((d.all.requests, d.total()), (2, 300 + 400), "what users waited for, once");
         let slices = d.requests[0].slices;
         let of = |c| slices.get(c);

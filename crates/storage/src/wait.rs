@@ -4,7 +4,7 @@
 //! add up to the request's latency.
 
 use crate::request::{Disk, Operation, Request};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Why a request was not being served, or that it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -248,6 +248,12 @@ const UNKNOWN: i64 = i64::MIN;
 impl Default for Slices {
     fn default() -> Slices {
         Slices { of: [UNKNOWN; CAUSES.len()] }
+    }
+}
+
+impl Serialize for Slices {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(CAUSES.map(|c| (c, self.get(c))))
     }
 }
 

@@ -5,53 +5,12 @@ use super::Page;
 use dormouse_storage::levels::{ByItself, Entered};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::DiskSummary;
-use dormouse_storage::wait::{CAUSES, Cause};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 fn disk(d: &DiskSummary) -> Value {
-    let requests: Vec<Value> = d
-        .requests
-        .iter()
-        .map(|t| {
-            let r = &t.request;
-            let slices: BTreeMap<Cause, _> =
-                CAUSES.iter().map(|c| (*c, t.slices.get(*c))).collect();
-            json!({
-                "operation": r.operation.name(),
-                "sector": r.sector,
-                "sectors": r.sectors,
-                "queued": r.queued,
-                "admitted": r.admitted,
-                "inserted": r.inserted,
-                "issued": r.issued,
-                "taken": r.taken,
-                "completed": r.completed,
-                "issues": r.issues,
-                "error": r.error,
-                "after_idle": t.after_idle,
-                "latency": t.slices.total(),
-                "slices": slices,
-            })
-        })
-        .collect();
-    json!({
-        "disk": d.disk.to_string(),
-        "all": d.all,
-        "after_idle": d.after_idle,
-        "after_sleep": d.after_sleep,
-        "busy": d.busy,
-        "flushes_beside": d.beside,
-        "operations": d.operations,
-        "causes": d.shares,
-        "worst": d.worst().map(|s| s.cause),
-        "open": d.open,
-        "unbegun": d.unbegun,
-        "errors": d.errors,
-        "refused": d.refused,
-        "bytes": d.bytes,
-        "requests": requests,
-    })
+    let mut out = json!(d);
+    out["worst"] = json!(d.worst().map(|s| s.cause));
+    out
 }
 
 fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {

@@ -309,18 +309,18 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
             latency(p, op.name(), l);
         }
     }
-    if d.beside.requests > 0 {
+    if d.flushes_beside.requests > 0 {
         p.paragraph(
             2,
             &format!(
                 "{} of the block layer's own, {} on average, {} part of the requests that asked for \
                  them and not counted again.",
-                match d.beside.requests {
+                match d.flushes_beside.requests {
                     1 => "1 flush".to_string(),
                     n => format!("{} flushes", grouped(n)),
                 },
-                time(d.beside.mean),
-                if d.beside.requests == 1 { "is" } else { "are" }
+                time(d.flushes_beside.mean),
+                if d.flushes_beside.requests == 1 { "is" } else { "are" }
             ),
         );
     }
