@@ -80,7 +80,7 @@ fn row(name: &str, board: &Board, kernel: &str, bold: bool) -> Result<usize> {
     let best = others.into_iter().min().unwrap_or(Ns::MAX);
     let is = t.after.total();
     let above = 100.0 * (is - bound).0 as f64 / is.0.max(1) as f64;
-    print!("{name:<16}{:>5}{:>6}{:>6}", policy.name, t.free, t.evaluated);
+    print!("{name:<16}{:>5}{:>6}{:>6}", policy.name, t.free_flags, t.simulations);
     others.into_iter().chain([is, bound]).for_each(|x| print!("{:>10}", ms(x)));
     println!(
         "{above:>6.1}%{}{}",

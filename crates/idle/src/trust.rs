@@ -2,6 +2,7 @@
 //! starts from, and no change is claimed that is smaller than what it misses there.
 
 use crate::predict::Account;
+use serde::Serialize;
 
 /// A model that misses the recording by more than this part of idle time in some state,
 /// in thousandths, predicts nothing: a tenth of the time in another state than was
@@ -21,25 +22,17 @@ pub struct Measured {
 }
 
 /// What becomes of a prediction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is told.
     Trusted,
     /// The model does not reproduce the recording.
+    #[serde(rename = "misses_the_recording")]
     Misses,
     /// It does, and misses by more than what the change would do.
+    #[serde(rename = "change_below_misses")]
     Within,
-}
-
-impl Verdict {
-    /// The word in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Trusted => "trusted",
-            Verdict::Misses => "misses_the_recording",
-            Verdict::Within => "change_below_misses",
-        }
-    }
 }
 
 /// A model of the present and what it is held against.

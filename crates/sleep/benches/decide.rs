@@ -63,7 +63,7 @@ fn main() {
                 "{name:<28}{:>6}{:>9}{:>13}{seconds:>9.2}{:>13}",
                 policy.name,
                 board.devices.len(),
-                t.evaluated,
+                t.simulations,
                 t.after.total().to_string()
             );
         }

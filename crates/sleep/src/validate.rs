@@ -25,6 +25,7 @@ use dormouse_base::stats::describe::{median, variance};
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
 use libm::{fabs, sqrt};
+use serde::Serialize;
 
 /// A change is judged where more than this share of its time is predicted to
 /// go or to come.
@@ -135,7 +136,8 @@ impl Row {
 }
 
 /// Everything in one sentence's worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing was predicted that is large enough to be judged.
     NothingPredicted,
@@ -145,18 +147,6 @@ pub enum Outcome {
     OtherSize,
     /// Somewhere the kernel went the other way, or did not move.
     OtherDirection,
-}
-
-impl Outcome {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::NothingPredicted => "nothing_predicted",
-            Outcome::Held => "held",
-            Outcome::OtherSize => "other_size",
-            Outcome::OtherDirection => "other_direction",
-        }
-    }
 }
 
 /// A prediction beside a measurement.

@@ -139,5 +139,5 @@ fn kept_devices_stay_as_they_are() {
     options.keep = vec![true; board.devices.len()];
     let tuned = tune(&board, &G4, &settings, &options).unwrap();
     assert!(tuned.flips.is_empty());
-    assert_eq!(tuned.free, 0);
+    assert_eq!(tuned.free_flags, 0);
 }

@@ -212,7 +212,7 @@ pub fn json(f: &Fidelity, board: &Board) -> Value {
                 "difference_ns": c.difference().0,
                 "printing_ns": c.printing.0,
                 "callbacks": c.callbacks,
-                "verdict": c.verdict.word(),
+                "verdict": c.verdict,
                 "gain_claimed": c.verdict != Verdict::NotReproduced,
                 "missing": c.missing.map(|m| missing(Some(m))),
                 "counted": c.phase.may_be_async(),
@@ -220,5 +220,5 @@ pub fn json(f: &Fidelity, board: &Board) -> Value {
             })
         })
         .collect();
-    json!({ "verdict": f.verdict().word(), "phases": rows, "reasons": reasons(f, board) })
+    json!({ "verdict": f.verdict(), "phases": rows, "reasons": reasons(f, board) })
 }

@@ -189,7 +189,7 @@ fn next_command<T>(
     let file = typed(&args.asked.input().display().to_string());
     let command = match (!worth_it, args.udev.is_some()) {
         // What was forbidden comes first: with it, nothing is left to be bold about.
-        (true, _) if tuned.free == 0 && tuned.kept > 0 => freely(&again),
+        (true, _) if tuned.free_flags == 0 && tuned.kept > 0 => freely(&again),
         (true, _) if tuned.if_bold > 0 && boldly().is_some() => {
             format!("{} --bold", again.join(" "))
         }

@@ -15,6 +15,7 @@ use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 use dormouse_board::BoardDevice;
 use dormouse_board::derive::Derived;
+use serde::Serialize;
 
 /// A phase that is shorter is always within the tolerance, and says nothing.
 pub const WORTH: Ns = Ns(2_000_000);
@@ -24,7 +25,8 @@ const WAITS: usize = 3;
 
 /// How well a phase, or a recording, is reproduced. The order is from good to
 /// bad.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// There is no recording: a board file.
     #[default]
@@ -60,16 +62,6 @@ impl Verdict {
             Verdict::Reproduced => "reproduced",
             Verdict::Partly => "partly",
             Verdict::NotReproduced => "not reproduced",
-        }
-    }
-
-    /// In JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::NotApplicable => "not_applicable",
-            Verdict::Reproduced => "reproduced",
-            Verdict::Partly => "partly",
-            Verdict::NotReproduced => "not_reproduced",
         }
     }
 }

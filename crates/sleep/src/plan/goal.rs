@@ -3,6 +3,7 @@
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
+use serde::Serialize;
 
 /// What must be met. At least one should be given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,15 +21,18 @@ pub struct Goal {
 }
 
 /// What one board does, as far as goals are concerned.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reached {
     /// The way down: of a board its device phases, of a recording all of it but the time
     /// asleep.
+    #[serde(rename = "suspend_ns")]
     pub suspend: Ns,
     /// The way up, likewise.
+    #[serde(rename = "resume_ns")]
     pub resume: Ns,
     /// When each device of [`Goal::ready`] was ready; zero if neither it nor what
     /// it needs has a callback on the way up.
+    #[serde(rename = "ready_ns")]
     pub ready: Vec<Ns>,
 }
 

@@ -7,25 +7,30 @@
 use dormouse_base::device::{Device, DeviceId};
 use dormouse_base::names::Sym;
 use dormouse_board::Board;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Why the flag of a device may be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// It is async already; making it synchronous only adds order.
     AlreadyAsync,
     /// It has no callback: nothing of it runs, it only passes waits on.
+    #[serde(rename = "no_callbacks")]
     NothingRuns,
     /// Its source lists device links, and it has some: what it needs beside
     /// its parent is declared.
     DeclaredLinks,
     /// Another device of the same driver (or, without driver, of the same
     /// subsystem) is async on this machine.
+    #[serde(rename = "same_kind_is_async")]
     LikeOthers,
     /// The source lists all links and this device has none; its parent is its
     /// only declared superior. An undeclared need is possible.
     GraphSaysFree,
     /// Nothing is known: the source lists no links.
+    #[serde(rename = "none")]
     Hope,
 }
 
@@ -33,18 +38,6 @@ impl Evidence {
     /// Whether the careful mode proposes it.
     pub fn is_careful(self) -> bool {
         self < Evidence::GraphSaysFree
-    }
-
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Evidence::AlreadyAsync => "already_async",
-            Evidence::NothingRuns => "no_callbacks",
-            Evidence::DeclaredLinks => "declared_links",
-            Evidence::LikeOthers => "same_kind_is_async",
-            Evidence::GraphSaysFree => "graph_says_free",
-            Evidence::Hope => "none",
-        }
     }
 }
 

@@ -18,6 +18,7 @@ use dormouse_base::stats::search::flags;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use evidence::{Evidence, evidence};
+use serde::Serialize;
 
 /// What may be changed, and how long to search.
 #[derive(Clone, Debug)]
@@ -48,11 +49,13 @@ impl Options {
 }
 
 /// Suspend and resume of one setting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// All device phases on the way down.
+    #[serde(rename = "suspend_ns")]
     pub suspend: Ns,
     /// All device phases on the way up.
+    #[serde(rename = "resume_ns")]
     pub resume: Ns,
 }
 
@@ -79,7 +82,7 @@ pub struct Flip {
 }
 
 /// The result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tuned {
     /// As the board came.
     pub before: Cost,
@@ -97,6 +100,7 @@ pub struct Tuned {
     /// `pm_async`, if it should change.
     pub pm_async: Option<bool>,
     /// Flags to change, in the order in which they help most.
+    #[serde(skip)]
     pub flips: Vec<Flip>,
     /// All devices synchronous.
     pub all_sync: Cost,
@@ -105,15 +109,17 @@ pub struct Tuned {
     /// The best of as many random settings as the search looked at.
     pub random: Cost,
     /// How many flags were free.
-    pub free: usize,
+    pub free_flags: usize,
     /// How many more would have been, were they not asked to stay.
+    #[serde(skip)]
     pub kept: usize,
     /// How many more a bold search would look at.
+    #[serde(skip)]
     pub if_bold: usize,
     /// Every setting of the free flags was looked at.
     pub exact: bool,
     /// Simulations of the search.
-    pub evaluated: u64,
+    pub simulations: u64,
 }
 
 impl Tuned {
@@ -196,11 +202,11 @@ pub fn tune(
         all_sync,
         all_async,
         random,
-        free: free.len(),
+        free_flags: free.len(),
         kept,
         if_bold,
         exact: found.exact,
-        evaluated: found.evaluated,
+        simulations: found.evaluated,
     })
 }
 

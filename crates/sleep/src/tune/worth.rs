@@ -1,7 +1,7 @@
 //! When a gain is worth a change of the machine: files are written, and the change is
 //! advised, only then.
 
-use super::Tuned;
+use super::{Cost, Tuned};
 use crate::analyse::per_mille;
 use crate::evidence::Fidelity;
 use dormouse_base::phase::Phase;
@@ -31,8 +31,18 @@ pub fn error(f: &Fidelity) -> Ns {
 }
 
 /// Whether `gain` of `all` is large enough to be told.
-pub fn is_news(gain: Ns, all: Ns) -> bool {
+fn is_news(gain: Ns, all: Ns) -> bool {
     per_mille(gain, all) >= SMALL && gain >= NEWS
+}
+
+/// What a scheduler that starts devices when they are ready saves, and what its second
+/// form saves on top: where it is news and beyond what the model is off.
+pub fn livepatch(now: Cost, ready: Cost, conserve: Cost, f: &Fidelity) -> [Option<Ns>; 2] {
+    let gain = |from: Cost, to: Cost| {
+        let less = from.total() - to.total();
+        (less > error(f) && is_news(less, from.total())).then_some(less)
+    };
+    [gain(now, ready), gain(ready, conserve)]
 }
 
 /// Why the flags that were found are not worth a change; `None` if they are.

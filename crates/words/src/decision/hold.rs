@@ -5,11 +5,12 @@ use crate::wording::number::{ms, signed_ms};
 use dormouse_base::time::Ns;
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::validate::{FLOOR, Held, JUDGED, Outcome, Part, Row, TOLERANCE};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Where and how it was measured, in words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Place {
     /// Kernel release.
     pub kernel: String,
@@ -155,7 +156,7 @@ pub fn json(held: &Held, place: &Place) -> Value {
                 "predicted_after_ns": r.predicted.1.0,
                 "measured_before_ns": r.measured.median[0],
                 "measured_after_ns": r.measured.median[1],
-                "measured_interval_95_ns": r.measured.interval.map(|(a, b)| [a, b]),
+                "measured_interval_95_ns": r.measured.interval,
                 "measured_faster": r.measured.verdict == Verdict::Faster,
                 "measured_slower": r.measured.verdict == Verdict::Slower,
                 "judged": r.is_judged(),
@@ -165,15 +166,9 @@ pub fn json(held: &Held, place: &Place) -> Value {
             })
         })
         .collect();
-    json!({
-        "kernel": place.kernel,
-        "cpus": place.cpus,
-        "boots": place.boots,
-        "cycles": place.cycles,
-        "sleep": place.sleep,
-        "differences": place.differences,
-        "outcome": held.outcome().name(),
-        "sentence": verdict(held),
-        "rows": rows,
-    })
+    let mut out = json!(place);
+    out["outcome"] = json!(held.outcome());
+    out["sentence"] = verdict(held).into();
+    out["rows"] = rows.into();
+    out
 }

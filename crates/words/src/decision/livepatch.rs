@@ -4,20 +4,18 @@ use crate::text::page::{Ink, Page};
 use crate::wording::livepatch::{Advice, advice};
 use dormouse_sleep::evidence::Fidelity;
 use dormouse_sleep::tune::Cost;
-use dormouse_sleep::tune::worth::{error, is_news};
+use dormouse_sleep::tune::worth::{error, livepatch};
 use serde_json::{Value, json};
 
 /// The machine as it is, and with the two forms of the livepatch: what is worth it, for
 /// a terminal; nothing where neither is.
 pub fn text(now: Cost, ready: Cost, conserve: Cost, f: &Fidelity) -> String {
-    let worth = |less, from: Cost| less > error(f) && is_news(less, from.total());
-    let gain = now.total() - ready.total();
-    let more = ready.total() - conserve.total();
+    let [gain, more] = livepatch(now, ready, conserve, f);
     let advice = advice(&Advice {
         suspend: (now.suspend, ready.suspend),
         resume: (now.resume, ready.resume),
-        gain: Some(gain).filter(|g| worth(*g, now)),
-        more: Some(more).filter(|m| worth(*m, ready)),
+        gain,
+        more,
         error: (!f.checks.is_empty()).then(|| error(f)),
     });
     let Some(advice) = advice else { return String::new() };
@@ -28,14 +26,11 @@ pub fn text(now: Cost, ready: Cost, conserve: Cost, f: &Fidelity) -> String {
 
 /// The same as JSON; `advised` is `ready`, `conserve` or null.
 pub fn json(now: Cost, ready: Cost, conserve: Cost, f: &Fidelity) -> Value {
-    let cost = |c: Cost| json!({"suspend_ns": c.suspend.0, "resume_ns": c.resume.0});
-    let worth = |less, from: Cost| less > error(f) && is_news(less, from.total());
-    let first = worth(now.total() - ready.total(), now);
-    let second = worth(ready.total() - conserve.total(), ready);
+    let [first, second] = livepatch(now, ready, conserve, f);
     json!({
-        "ready": cost(ready),
-        "conserve": cost(conserve),
+        "ready": ready,
+        "conserve": conserve,
         "error_ns": error(f).0,
-        "advised": if second { Some("conserve") } else if first { Some("ready") } else { None },
+        "advised": second.map(|_| "conserve").or(first.map(|_| "ready")),
     })
 }

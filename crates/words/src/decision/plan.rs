@@ -535,13 +535,6 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
 /// The same as JSON; nanoseconds.
 pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
     let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
-    let reached = |r: &Reached| {
-        json!({
-            "suspend_ns": r.suspend.0,
-            "resume_ns": r.resume.0,
-            "ready_ns": r.ready.iter().map(|t| t.0).collect::<Vec<_>>(),
-        })
-    };
     let halves = |r: Option<&Reached>| json!({ "suspend_ns": r.map(|r| r.suspend.0), "resume_ns": r.map(|r| r.resume.0) });
     let candidate = |c: Candidate| {
         json!({
@@ -569,17 +562,17 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
         "exact": p.exact,
         "least_changes": p.least,
         "gap_ns": p.gap.0,
-        "before": reached(&p.before),
+        "before": p.before,
         "model": halves(limits.judged.as_ref().map(|j| &j.model)),
         "recorded": halves(limits.judged.as_ref().map(|j| &j.recorded)),
         "recorded_cycles": limits.judged.as_ref().map(|j| j.cycles),
         "recorded_cycles_that_meet": limits.judged.as_ref().map(|j| j.meet),
-        "after": reached(&p.after),
+        "after": p.after,
         "steps": p.steps.iter().map(|s| json!({
             "candidate": candidate(s.candidate),
             "alone_ns": s.alone.0,
             "now_ns": s.now.0,
-            "reached": reached(&s.reached),
+            "reached": s.reached,
         })).collect::<Vec<_>>(),
         "open": {
             "suspend_least_ns": open(Direction::Suspend).map(|r| r.0.0),

@@ -45,7 +45,7 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity, kernel: &str) -
     for (i, line) in answer(board, t, gain, small.as_deref()).iter().enumerate() {
         page.wrapped(if i == 0 { Ink::Strong } else { Ink::Plain }, 0, 2, line);
     }
-    if t.free == 0 {
+    if t.free_flags == 0 {
         return page.finish();
     }
     page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernel}. {}", how(t, bound)));
@@ -190,7 +190,7 @@ fn nothing_free(t: &Tuned) -> String {
 
 /// The first lines: what to change, what it brings, and what it may cost.
 fn answer(board: &Board, t: &Tuned, gain: Ns, small: Option<&str>) -> Vec<String> {
-    if t.free == 0 {
+    if t.free_flags == 0 {
         return vec!["Cannot tune: no async flag is free to change here.".into(), nothing_free(t)];
     }
     let mut out = Vec::new();
@@ -261,40 +261,32 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, small: Option<&str>) -> Vec<String
 /// How far the search went.
 fn how(t: &Tuned, bound: Cost) -> String {
     if t.exact {
-        return format!("Every setting of {} was tried.", plural(t.free, "free flag"));
+        return format!("Every setting of {} was tried.", plural(t.free_flags, "free flag"));
     }
     format!(
         "{}, {}; the result is {} above the floor, which may be out of reach.",
-        plural(t.free, "free flag"),
-        plural(t.evaluated as usize, "simulation"),
+        plural(t.free_flags, "free flag"),
+        plural(t.simulations as usize, "simulation"),
         share(t.after.total() - bound.total(), bound.total())
     )
 }
 
 /// The same as JSON; nanoseconds.
 pub fn json(board: &Board, t: &Tuned, bound: Cost) -> Value {
-    let cost = |c: Cost| json!({"suspend_ns": c.suspend.0, "resume_ns": c.resume.0});
-    json!({
-        "before": cost(t.before),
-        "after": cost(t.after),
-        "all_sync": cost(t.all_sync),
-        "all_async": cost(t.all_async),
-        "if_exclusive": t.if_exclusive.map(cost),
-        "if_ordered": t.if_ordered.map(cost),
-        "random": cost(t.random),
-        "bound": cost(bound),
-        "pm_async": t.pm_async,
-        "free_flags": t.free,
-        "exact": t.exact,
-        "simulations": t.evaluated,
-        "flips": t.flips.iter().map(|f| json!({
-            "device": board.names.get(board.graph.get(f.device).name),
-            "driver": board.names.get(board.graph.get(f.device).driver),
+    let name = |n| board.names.get(n);
+    let flip = |f: &Flip| {
+        json!({
+            "device": name(board.graph.get(f.device).name),
+            "driver": name(board.graph.get(f.device).driver),
             "index": f.device.0,
             "async": f.to_async,
-            "evidence": f.evidence.name(),
+            "evidence": f.evidence,
             "alone_ns": f.alone.0,
             "now_ns": f.now.0,
-        })).collect::<Vec<_>>(),
-    })
+        })
+    };
+    let mut out = json!(t);
+    out["bound"] = json!(bound);
+    out["flips"] = t.flips.iter().map(flip).collect();
+    out
 }

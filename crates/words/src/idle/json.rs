@@ -173,7 +173,7 @@ pub fn predict(o: &Outlook) -> Value {
     });
     json!({
         "trusted": o.trusted(),
-        "verdict": o.verdict().name(),
+        "verdict": o.verdict(),
         "model_error": o.error.map(|(state, thousandths)| json!({
             "state": o.states.get(state), "thousandths_of_idle_time": thousandths,
         })),
