@@ -21,6 +21,7 @@ pub mod inside;
 pub mod loss;
 pub mod lost;
 pub mod names;
+pub mod pairs;
 pub mod phase;
 pub mod power_domain;
 pub mod ranked;

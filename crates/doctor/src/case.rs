@@ -2,6 +2,7 @@
 
 use crate::attempt::{self, Attempt, Place};
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::night::Night;
 use crate::now::{Waiting, Writer};
 use crate::timer::Timer;
@@ -12,7 +13,7 @@ use crate::way::Way;
 #[derive(Clone, Debug, Default)]
 pub struct Case {
     /// Messages, in order of the text.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// Values of kernel files that the text shows, in its order.
     pub values: Vec<Value>,
     /// Attempts to sleep, in order of the text.
@@ -39,6 +40,7 @@ impl Case {
     pub fn new(messages: Vec<Message>, places: &[Place]) -> Case {
         let values = value::shown(&messages);
         let (attempts, parts) = attempt::attempts(&messages, places);
+        let messages = messages.into();
         Case { messages, values, attempts, parts, ..Case::default() }
     }
 

@@ -127,7 +127,7 @@ pub fn said(case: &Case) -> Option<Depth> {
 
 /// Whether a driver of the power management unit says that the last sleep was not deep.
 pub(crate) fn is_refused(case: &Case) -> bool {
-    case.messages.iter().any(|m| mode::refused(m).is_some())
+    !mode::said_so(case).is_empty()
 }
 
 /// The newest value of this name, in us.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what rules read, and what is said of it | `case`, `judged`, `report` |
 //! | what a kernel log says, message by message | `message` |
-//! | its text, searched for many words | `words` |
+//! | its text, searched for many words, and all of them | `words`, `messages` |
 //! | each message that kernels print around sleep, by its format | `formats` |
 //! | which messages belong to which attempt to sleep | `attempt` |
 //! | tasks and what they wait in, as a dump shows them | `stack` |
@@ -47,6 +47,7 @@ mod judged;
 mod link;
 mod logs;
 pub mod message;
+mod messages;
 pub mod night;
 pub mod now;
 pub mod offered;
@@ -71,6 +72,7 @@ pub use rules::ready::NO_STATE;
 
 pub use case::Case;
 pub use judged::JudgedCase;
+pub use messages::Messages;
 pub use report::{Report, Sleep};
 pub use words::Words;
 
@@ -115,8 +117,7 @@ pub fn judge(case: &Case) -> Report {
     let format =
         |m: &Message| formats::all().recognise(&m.text).map(|k| std::ptr::from_ref(k.format));
     let shown: BTreeSet<u64> = findings.iter().flat_map(|f| &f.evidence).map(|e| e.line).collect();
-    let judged: Vec<_> =
-        case.messages.iter().filter(|m| shown.contains(&m.line)).filter_map(format).collect();
+    let judged: BTreeSet<_> = case.messages.at_lines(&shown).filter_map(format).collect();
     let cited =
         |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
     let (mut errors, printed) = told(case);

@@ -39,25 +39,27 @@ pub struct Message {
     pub trust: Trust,
 }
 
+/// How a kernel begins to tell of its crash: lib/bug.c, kernel/panic.c, the faults of
+/// arch/x86, arch/arm and arch/arm64, asynchronous errors of arm64
+/// (arch/arm64/kernel/traps.c:do_serror; `Bad mode` before 5.12).
+pub(crate) const CRASHES: [&str; 11] = [
+    "Oops: ",
+    "BUG: unable to handle",
+    "BUG: kernel NULL pointer",
+    "BUG: KASAN",
+    "Unable to handle kernel",
+    "Kernel panic",
+    "Internal error: ",
+    "general protection fault",
+    "kernel BUG at ",
+    "Bad mode in Error handler",
+    "SError Interrupt on CPU",
+];
+
 impl Message {
-    /// Whether a kernel begins here to tell of its crash: lib/bug.c, kernel/panic.c, the
-    /// faults of arch/x86, arch/arm and arch/arm64, asynchronous errors of arm64
-    /// (arch/arm64/kernel/traps.c:do_serror; `Bad mode` before 5.12).
+    /// Whether a kernel begins here to tell of its crash.
     pub(crate) fn is_crash(&self) -> bool {
-        let words = [
-            "Oops: ",
-            "BUG: unable to handle",
-            "BUG: kernel NULL pointer",
-            "BUG: KASAN",
-            "Unable to handle kernel",
-            "Kernel panic",
-            "Internal error: ",
-            "general protection fault",
-            "kernel BUG at ",
-            "Bad mode in Error handler",
-            "SError Interrupt on CPU",
-        ];
-        self.trust.is_of_a_kernel() && words.iter().any(|w| self.text.starts_with(w))
+        self.trust.is_of_a_kernel() && CRASHES.iter().any(|w| self.text.starts_with(w))
     }
 
     /// What follows `word`, if the message has it.

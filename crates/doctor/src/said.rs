@@ -136,8 +136,11 @@ pub(crate) fn complains(text: &str) -> bool {
 /// kernel, if all do, or if none does, because the lines are of several or of another.
 pub(crate) fn told(case: &Case) -> (Vec<(&Message, Unjudged)>, Option<Printed>) {
     // The banner, and the head of every report (kernel/panic.c:print_tainted).
-    let names = |m: &Message| {
-        m.text.starts_with("Linux version ") || m.has("Not tainted ") || m.has("Tainted: ")
+    let named = || {
+        let banner = |(_, m): (usize, &Message)| m.text.starts_with("Linux version ");
+        case.messages.has("Not tainted ")
+            || case.messages.has("Tainted: ")
+            || case.messages.having("Linux version ").any(banner)
     };
     let formats: &'static Formats = all();
     let (mut errors, mut kernels, mut line) = (Vec::new(), formats.kernels.clone(), None);
@@ -152,7 +155,7 @@ pub(crate) fn told(case: &Case) -> (Vec<(&Message, Unjudged)>, Option<Printed>) 
             line = Some(m.line);
         }
     }
-    let line = line.filter(|_| !kernels.is_empty() && !case.messages.iter().any(names));
+    let line = line.filter(|_| !kernels.is_empty() && !named());
     (errors, line.map(|line| Printed { kernels, line }))
 }
 
@@ -171,7 +174,7 @@ mod tests {
         };
         let messages: Vec<Message> = texts.iter().enumerate().map(message).collect();
         let attempts = vec![Attempt { end: messages.len(), ..Attempt::default() }];
-        Case { messages, attempts, ..Case::default() }
+        Case { messages: messages.into(), attempts, ..Case::default() }
     }
 
     #[test]

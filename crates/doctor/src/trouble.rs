@@ -12,6 +12,7 @@
 //! | stuck CPU | kernel/rcu/tree_stall.h, tree_exp.h, kernel/watchdog.c |
 
 use crate::message::{Message, Trust};
+use crate::messages::Messages;
 use crate::stack::{self, Frame};
 
 /// What is reported.
@@ -286,9 +287,9 @@ fn whose(text: &str) -> Option<(String, u32)> {
 }
 
 /// All reports of a text, in its order.
-pub(crate) fn troubles(messages: &[Message]) -> Vec<Trouble<'_>> {
+pub(crate) fn troubles(messages: &Messages) -> Vec<Trouble<'_>> {
     let mut out: Vec<Trouble<'_>> = Vec::new();
-    for (at, m) in messages.iter().enumerate() {
+    for (at, m) in messages.having_any(&MARKS) {
         // A panic ends what an earlier line of the same crash began.
         if out.last().is_some_and(|t| at < t.end) {
             continue;

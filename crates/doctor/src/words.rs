@@ -1,23 +1,15 @@
 //! The text of a message, which rules ask for hundreds of words.
 
+use dormouse_base::pairs::Pairs;
 use std::ops::Deref;
 
-/// A text that knows which pairs of bytes stand side by side in it: most messages are
-/// known to lack a word by its first pairs.
+/// A text that knows which pairs of bytes stand side by side in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     text: String,
-    /// A bit for each kind of pair.
-    pairs: [u64; 4],
+    pairs: Pairs,
     /// Bytes of the marks of the core at its front.
     marks: u8,
-}
-
-/// The bit of a pair, of 256.
-#[inline]
-fn bit(pair: &[u8]) -> (usize, u64) {
-    let kind = pair[0].wrapping_mul(31).wrapping_add(pair[1]);
-    (usize::from(kind >> 6), 1 << (kind & 63))
 }
 
 impl Words {
@@ -60,26 +52,29 @@ impl Words {
     /// Whether all pairs of `word` are in the text.
     #[inline]
     pub(crate) fn may_have(&self, word: &[u8]) -> bool {
-        word.windows(2).all(|pair| {
-            let (place, bit) = bit(pair);
-            self.pairs[place] & bit != 0
-        })
+        self.pairs.may_have(word)
     }
-}
 
-impl From<String> for Words {
-    fn from(text: String) -> Words {
-        let mut pairs = [0; 4];
-        for pair in text.as_bytes().windows(2) {
-            let (place, bit) = bit(pair);
-            pairs[place] |= bit;
-        }
+    /// Its pairs.
+    pub(crate) fn pairs(&self) -> Pairs {
+        self.pairs
+    }
+
+    /// A text of which at least its pairs are known.
+    pub fn known(text: String, pairs: Pairs) -> Words {
         // Android says the first one twice.
         let bare = text.strip_prefix("PM: ").unwrap_or(&text);
         let bare = bare.strip_prefix("PM: ").unwrap_or(bare);
         let bare = bare.strip_prefix("hibernation: ").unwrap_or(bare);
         let marks = (text.len() - bare.len()) as u8;
         Words { text, pairs, marks }
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Words {
+        let pairs = Pairs::of(text.as_bytes());
+        Words::known(text, pairs)
     }
 }
 

@@ -16,7 +16,7 @@ use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Case, JudgedCase};
+use dormouse_doctor::{Case, JudgedCase, Words};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,7 +128,10 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
         return none;
     }
     let first = tracker.cycles();
-    let mut listener = Listener { lines: Lines::new(bytes), messages: Vec::new(), damaged: 0 };
+    let lines = Lines::new(bytes);
+    // Most lines of a log are messages.
+    let messages = Vec::with_capacity(lines.ends.len() + 1);
+    let mut listener = Listener { lines, messages, damaged: 0 };
     let refused = klog::parse_heard(bytes, tracker, &mut |item, at| listener.item(item, at));
     tracker.close_cycle();
     let mut losses = Losses::default();
@@ -211,7 +214,9 @@ impl Listener<'_> {
         let trust = if fenced { Trust::Shown } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
-        let text = readable(&text[..text.len().min(LONGEST)]).into_owned().into();
+        let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
+        // What was cut off only adds pairs.
+        let text = Words::known(text, record.pairs);
         let second = order_of(record.said).map(|s| s.1);
         self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }

@@ -4,6 +4,7 @@
 use crate::container::Source;
 use crate::months;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::pairs::Pairs;
 
 /// One text.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,17 @@ pub(crate) fn find(line: &[u8], word: &[u8]) -> Option<usize> {
     let at = anchor(word);
     let Some(&byte) = word.get(at) else { return Some(0) };
     memchr::memchr_iter(byte, &line[at..at + places]).find(|&i| line[i..].starts_with(word))
+}
+
+/// As [`find`], in a line whose pairs are known.
+#[inline]
+pub(crate) fn find_known(line: &[u8], pairs: &Pairs, word: &[u8]) -> Option<usize> {
+    if pairs.may_have(word) { find(line, word) } else { None }
+}
+
+/// Whether a text has one of `words`, found without a look at each line.
+pub(crate) fn has_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|w| memchr::memmem::find(text.as_bytes(), w.as_bytes()).is_some())
 }
 
 /// Where the last one begins.

@@ -104,7 +104,13 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         rest.split_once(']')?.0.parse::<i32>().ok()
     };
     let mut said: Vec<(&Message, i32)> = Vec::new();
-    for (i, m) in case.messages.iter().enumerate() {
+    let words = [
+        "Failed to write /sys/power/state: ",
+        "System resumed again: ",
+        "Failed to suspend",
+        "write error: Device or resource busy",
+    ];
+    for (i, m) in case.messages.having_any(&words) {
         // systemd before 240 names the file.
         let systemd = || m.after("Failed to write /sys/power/state: ");
         let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
@@ -207,7 +213,7 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
     };
     let mut told: Vec<(Device, bool)> = Vec::new();
     let mut stages = None;
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.has(WORDS)) {
+    for (at, m) in case.messages.having(WORDS) {
         let warns = m.after(WORDS).and_then(|r| r.trim_start().strip_prefix("after "));
         let (device, fatal) = (device(m), warns.is_none());
         if told.contains(&(device.clone(), fatal)) {
@@ -260,7 +266,8 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
 fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     let is = |m: &Message| m.trust.is_of_a_kernel() && m.text.starts_with("***");
     let said = |m: &Message| is(m) && m.text.trim_end().ends_with(" Suspend timeout");
-    let Some(at) = case.messages.iter().position(said) else { return };
+    let mut marked = case.messages.having(" Suspend timeout");
+    let Some((at, _)) = marked.find(|(_, m)| said(m)) else { return };
     let waits = ["__schedule", "schedule", "__mutex", "mutex_", "wait_", "__wait", "down"];
     let frames = stack::frames(&case.messages, at, 20);
     let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w))).map(String::as_str);
@@ -298,7 +305,8 @@ fn unpowered(case: &Case, out: &mut Vec<Finding>) {
                 && !port(m)
                 && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
         };
-        let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+        let lines_of = case.messages.having(": Unable to change power state from ");
+        let said: Vec<&Message> = lines_of.map(|(_, m)| m).filter(is).collect();
         let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
         let mut devices: Vec<Device> = Vec::new();
         for m in &said {
@@ -336,10 +344,10 @@ pub(crate) fn owner(text: &str) -> Device {
 
 /// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
 fn processors(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &&Message| m.says("Error taking CPU") && m.has(" down: ");
+    let is = |m: &&Message| m.says("Error taking CPU");
+    let down = case.messages.having(" down: ").map(|(_, m)| m);
     // A wakeup ends that step too, and has its own rule.
-    let said: Vec<&Message> =
-        case.messages.iter().filter(is).filter(|m| !m.has("down: -16")).collect();
+    let said: Vec<&Message> = down.filter(is).filter(|m| !m.has("down: -16")).collect();
     let Some(m) = said.first() else { return };
     let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("");
     let cpu = if cpu.is_empty() { "a CPU" } else { cpu };
@@ -368,12 +376,11 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     // What main.c says in the end says it all.
     let told: BTreeSet<&str> = case
         .messages
-        .iter()
-        .filter(|m| m.has("failed to "))
-        .flat_map(|m| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
+        .having("failed to ")
+        .flat_map(|(_, m)| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
         .collect();
     let twice = |f: &Failed<'_>| told.contains(f.device);
-    for (i, m) in case.messages.iter().enumerate() {
+    for (i, m) in case.messages.having_any(&[": not prepared for ", "failed to ", " returns "]) {
         // Callbacks call each other, and each is told.
         let inner = |f: &Failed<'_>| {
             let before = i.checked_sub(1).and_then(|b| returned(&case.messages[b]));
@@ -560,11 +567,15 @@ pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
 /// kernel/cpu.c:freeze_secondary_cpus prints a text of its own, and Android
 /// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
 fn pending(m: &Message) -> bool {
-    m.says("Wakeup pending, aborting")
-        || m.says("Wakeup pending. Abort CPU freeze")
-        || m.text.contains("Abort: Pending Wakeup Sources: ")
-        || m.text.contains("Abort: Last active Wakeup Source: ")
+    m.says(PENDING[0]) || m.says(PENDING[1]) || m.has(PENDING[2]) || m.has(PENDING[3])
 }
+
+const PENDING: [&str; 4] = [
+    "Wakeup pending, aborting",
+    "Wakeup pending. Abort CPU freeze",
+    "Abort: Pending Wakeup Sources: ",
+    "Abort: Last active Wakeup Source: ",
+];
 
 /// What stands before the name of a source.
 const SOURCES: [&str; 4] = [
@@ -579,7 +590,8 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     // One that ends a restore ends no sleep.
     let (mut restores, mut sleeps) = (Vec::new(), Vec::new());
     let mut restoring = false;
-    for m in &case.messages {
+    let words: Vec<&str> = [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after"]].concat();
+    for (_, m) in case.messages.having_any(&words) {
         restoring = restores_from(m).unwrap_or(restoring);
         match ends(m) {
             true if restoring => restores.push(m),
@@ -596,22 +608,26 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
 /// (kernel/power/hibernate.c:software_resume), and not the one that made it; nothing if it
 /// does not tell.
 fn restores_from(m: &Message) -> Option<bool> {
-    let begins = [
-        "Image successfully loaded",
-        "Image loading done",
-        "resume from hibernation",
-        "Loading and decompressing image",
-        "Loading image data pages",
-        "Starting manual resume",
-        "Image signature found, resuming",
-    ];
-    let other = ["suspend entry", "hibernation entry", "suspend exit", "hibernation exit"];
-    if begins.iter().any(|w| m.says(w)) {
+    if RESTORES.iter().any(|w| m.says(w)) {
         Some(true)
     } else {
-        (other.iter().any(|w| m.says(w)) || m.text.starts_with("Linux version ")).then_some(false)
+        let other = SLEEPS.iter().any(|w| m.says(w));
+        (other || m.text.starts_with(BANNER)).then_some(false)
     }
 }
+
+const RESTORES: [&str; 7] = [
+    "Image successfully loaded",
+    "Image loading done",
+    "resume from hibernation",
+    "Loading and decompressing image",
+    "Loading image data pages",
+    "Starting manual resume",
+    "Image signature found, resuming",
+];
+const SLEEPS: [&str; 4] =
+    ["suspend entry", "hibernation entry", "suspend exit", "hibernation exit"];
+const BANNER: &str = "Linux version ";
 
 /// A wakeup that ended a restore: what the image held is lost
 /// (kernel/power/hibernate.c:load_image_and_restore frees it).
@@ -648,15 +664,15 @@ fn wakeup(
     let mine: BTreeSet<u64> = said.iter().map(|m| m.line).collect();
     let near: Vec<&Message> = case
         .messages
-        .iter()
-        .enumerate()
+        .having_any(&PENDING)
         .filter(|(_, m)| mine.contains(&m.line) && pending(m))
         .flat_map(|(i, _)| {
             case.messages[i..].iter().take(NEAR).take_while(|m| !m.says("suspend exit"))
         })
         .filter(|m| SOURCES.iter().any(|w| m.has(w)))
         .collect();
-    for m in if near.is_empty() { case.messages.iter().collect() } else { near } {
+    let everywhere = || case.messages.having_any(&SOURCES).map(|(_, m)| m).collect();
+    for m in if near.is_empty() { everywhere() } else { near } {
         let name = SOURCES.iter().find_map(|word| m.after(word));
         // Vendors go on with counters behind the name.
         let name = name.map(|n| n.split(',').next().unwrap_or(n).trim());
@@ -670,10 +686,9 @@ fn wakeup(
         }
     }
     // A source that a driver's own suspend callback sets off is its fault.
-    let own =
-        case.messages.iter().any(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
+    let own = case.messages.has("pm_wakeup_ws_event") || case.messages.has("pm_wakeup_dev_event");
     let in_callback =
-        own && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"));
+        own && (case.messages.has("device_suspend") || case.messages.has("dpm_run_callback"));
     out.push(words(&sources, in_callback, Confidence::Certain).shown_by(evidence));
 }
 

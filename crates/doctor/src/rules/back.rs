@@ -38,7 +38,8 @@ fn not_ready(case: &Case, out: &mut Vec<Finding>) {
         last: &'a Message,
     }
     let mut all: Vec<Wait<'_>> = Vec::new();
-    for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel()) {
+    let said = case.messages.having("ms after ").map(|(_, m)| m);
+    for m in said.filter(|m| m.trust.is_of_a_kernel()) {
         let Some((_, rest)) = m.text.split_once("ready ") else { continue };
         let Some((ms, why)) = rest.split_once("ms after ") else { continue };
         let Ok(ms) = ms.parse::<u64>() else { continue };
@@ -99,7 +100,8 @@ fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
 fn long(case: &Case, out: &mut Vec<Finding>) {
     for direction in [Direction::Suspend, Direction::Resume] {
         let of = |m: &Message| phase(m).filter(|p| p.0 == direction && p.2 >= LONG);
-        let kernel = case.messages.iter().filter(|m| m.trust.is_of_a_kernel());
+        let said = case.messages.having_any(&[" of devices complete after ", " devices took "]);
+        let kernel = said.map(|(_, m)| m).filter(|m| m.trust.is_of_a_kernel());
         let said: Vec<(&Message, String, Ns)> =
             kernel.filter_map(|m| of(m).map(|(_, name, t)| (m, name, t))).collect();
         let Some((m, name, t)) = said.iter().max_by_key(|s| s.2) else { continue };

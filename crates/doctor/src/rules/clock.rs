@@ -14,7 +14,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let is = |m: &&Message| {
             failed(m).is_some_and(|f| f.device.starts_with("alarmtimer") && f.error == error)
         };
-        case.messages.iter().filter(is).collect()
+        case.messages.having("alarmtimer").map(|(_, m)| m).filter(is).collect()
     };
     let busy = of(-16);
     if !busy.is_empty() {
@@ -27,8 +27,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     let invalid = of(-22);
     if !invalid.is_empty() {
-        let limit: Vec<&Message> =
-            case.messages.iter().filter(|m| m.has("Alarms can be up to")).collect();
+        let limit: Vec<&Message> = case.messages.all_having("Alarms can be up to");
         let why = if limit.is_empty() {
             "Why it takes none is not in the text."
         } else {

@@ -411,7 +411,7 @@ fn explained(f: Finding, by: Option<(&Trouble<'_>, Evidence)>) -> Finding {
 /// The same task was reported as hung before.
 fn hung(case: &Case, t: &Task) -> Option<Evidence> {
     let name = format!("task {}:{} blocked for more than", t.name, t.pid);
-    case.messages.iter().find(|m| m.has(&name)).map(Evidence::from)
+    case.messages.first_having(&name).map(Evidence::from)
 }
 
 /// A queue of the list that follows (kernel/workqueue.c:show_freezable_workqueues).
@@ -495,8 +495,7 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
 
 /// systemd's own freezing of the session (systemd 256 on).
 fn user_slice(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<&Message> =
-        case.messages.iter().filter(|m| m.has("Failed to freeze unit")).collect();
+    let said: Vec<&Message> = case.messages.all_having("Failed to freeze unit");
     if !said.is_empty() {
         let rule = ("freeze-user-slice", Area::Freezer, Level::Broken);
         let f = Finding::new(rule, Confidence::Certain)
@@ -511,7 +510,7 @@ fn user_slice(case: &Case, out: &mut Vec<Finding>) {
 fn slow(case: &Case, out: &mut Vec<Finding>) {
     let mut worst: Option<(Ns, &Message)> = None;
     let mut n = 0;
-    for m in &case.messages {
+    for (_, m) in case.messages.having("elapsed ") {
         let Some(took) =
             m.says("Freezing ").then(|| m.after("elapsed ")).flatten().and_then(seconds)
         else {

@@ -18,8 +18,7 @@ fn refuses(m: &Message) -> Option<(&Message, Device, i32)> {
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let all =
-        |word: &str| -> Vec<&Message> { case.messages.iter().filter(|m| m.has(word)).collect() };
+    let all = |word: &str| -> Vec<&Message> { case.messages.all_having(word) };
     let short = all(" pages short");
     if let Some(m) = short.iter().find(|m| m.says("Image allocation is ")) {
         let pages = m.after("Image allocation is ").and_then(|r| r.split(' ').next());
@@ -57,12 +56,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     let load: Vec<&Message> = case
         .messages
-        .iter()
+        .having("Failed to load ")
+        .map(|(_, m)| m)
         .filter(|m| m.says("Failed to load image") || m.says("Failed to load hibernation image"))
         .collect();
     // hibernation_restore stops the devices of the kernel that read it
     // (kernel/power/hibernate.c): it says "Failed to load image" if one refuses, too.
-    let loaded = case.messages.iter().position(|m| m.has("Image successfully loaded"));
+    let loaded = case.messages.having("Image successfully loaded").next().map(|(at, _)| at);
     let refused = loaded.and_then(|at| case.messages[at..].iter().find_map(refuses));
     if let (Some((m, device, error)), false) = (refused, load.is_empty()) {
         let f = broken("hib-device-refused")
@@ -112,7 +112,8 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
             && m.has("Not enough ")
             && m.has("swap space for hibernation")
     };
-    let swap: Vec<&Message> = case.messages.iter().filter(|m| kernel(m) || systemd(m)).collect();
+    let swap = case.messages.having_any(&[" swap", "Not enough "]).map(|(_, m)| m);
+    let swap: Vec<&Message> = swap.filter(|m| kernel(m) || systemd(m)).collect();
     let Some(first) = swap.iter().find(|m| kernel(m)).or(swap.first()) else { return };
     let program = !kernel(first);
     let text = match (program, first.says("Cannot")) {
@@ -139,7 +140,8 @@ fn reading(case: &Case, out: &mut Vec<Finding>) {
             && (m.says("Loading and decompressing image data")
                 || m.says("Loading image data pages"))
     };
-    let Some(at) = case.messages.iter().rposition(loads) else { return };
+    let mut images = case.messages.having(" image data").rev();
+    let Some((at, _)) = images.find(|(_, m)| loads(m)) else { return };
     let rest = &case.messages[at..];
     // Whatever comes next tells what became of it.
     let goes_on = |m: &Message| {
@@ -171,8 +173,8 @@ fn broken(id: &'static str) -> Finding {
 /// 6.12; patches of distributions before 5.4 wrote `Hibernation`), and a disk that failed with the image (kernel/power/swap.c:hib_end_io).
 fn faults(case: &Case, out: &mut Vec<Finding>) {
     let of = |word: &str| -> Vec<&Message> {
-        let is = |m: &&Message| m.trust.is_of_a_kernel() && m.has(word);
-        case.messages.iter().filter(is).collect()
+        let said = case.messages.having(word).map(|(_, m)| m);
+        said.filter(|m| m.trust.is_of_a_kernel()).collect()
     };
     let locked = of("ibernation is restricted; see man kernel_lockdown");
     if !locked.is_empty() {

@@ -42,11 +42,22 @@ fn rate<'a>(m: &'a Message, word: &str) -> Option<&'a str> {
     known.then_some(rest)
 }
 
+/// Each line of such a run has one of these.
+const WORDS: [&str; 7] = [
+    "thread(s) for",
+    "Image saving progress:",
+    "Image loading progress:",
+    "Loading and decompressing image data",
+    "Loading image data pages",
+    "Wrote ",
+    "Read ",
+];
+
 fn runs(case: &Case) -> Vec<Run<'_>> {
     let mut out: Vec<Run<'_>> = Vec::new();
     let mut threads = None;
     let mut open = false;
-    for (i, m) in case.messages.iter().enumerate() {
+    for (i, m) in case.messages.having_any(&WORDS) {
         if let Some(rest) = m.after("Using ").filter(|r| r.contains("thread(s) for")) {
             (threads, open) = (Some(rest), false);
         }
@@ -177,7 +188,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
 
 /// Devices of the boot kernel that take long before the frozen one takes over.
 fn quiesce(case: &Case, out: &mut Vec<Finding>) {
-    for (i, m) in case.messages.iter().enumerate() {
+    for (i, m) in case.messages.having("quiesce of devices complete after ") {
         let Some(rest) = m.after("quiesce of devices complete after ") else { continue };
         let Some(took) = thousandths(rest).and_then(|us| i64::try_from(us).ok()) else { continue };
         let took = Ns::from_us(took);

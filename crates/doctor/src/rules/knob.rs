@@ -83,7 +83,8 @@ fn limit_in(v: &Value) -> Option<u32> {
 /// `hibernate_compression_threads=N` (swap.c, 7.3), `MODULE.PARAMETER=VALUE`.
 fn ordered(case: &Case) -> Vec<(Value, Evidence)> {
     let mut out: Vec<(Value, Evidence)> = Vec::new();
-    let said = case.messages.iter().filter(|m| m.trust.is_of_a_kernel()).filter_map(|m| {
+    let orders = case.messages.having("ommand line: ").map(|(_, m)| m);
+    let said = orders.filter(|m| m.trust.is_of_a_kernel()).filter_map(|m| {
         let after = ["Kernel command line: ", "Command line: "].iter().find_map(|w| m.after(w))?;
         Some((after, m.line, Evidence::from(m)))
     });
@@ -166,7 +167,8 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
         m.trust.is_of_a_kernel()
             && (m.has("suspend debug: Waiting for ") || m.has("hibernation debug: Waiting for "))
     };
-    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+    let waits = case.messages.having(" debug: Waiting for ").map(|(_, m)| m);
+    let said: Vec<&Message> = waits.filter(is).collect();
     if said.is_empty() {
         return;
     }

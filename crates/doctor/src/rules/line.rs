@@ -62,7 +62,8 @@ fn shared(case: &Case, out: &mut Vec<Finding>) {
     let is = |m: &Message| {
         m.trust.is_of_a_kernel() && m.has("WARNING") && m.has(" irq_pm_install_action+")
     };
-    let Some(at) = case.messages.iter().position(is) else { return };
+    let mut named = case.messages.having(" irq_pm_install_action+");
+    let Some((at, _)) = named.find(|(_, m)| is(m)) else { return };
     let frames = stack::frames(&case.messages, at, 60);
     // The first that is none of the core's asked for the line.
     let of_the_core = ["irq_pm_", "__setup_irq", "request_", "devm_request_", "__warn", "warn_"];

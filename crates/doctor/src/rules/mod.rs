@@ -59,7 +59,7 @@ pub(crate) const ALL: [Rule; 21] = [
 
 /// Checks that this text cannot answer.
 pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
-    let has = |word: &str| case.messages.iter().any(|m| m.has(word));
+    let has = |word: &str| case.messages.has(word);
     let mut out = Vec::new();
     // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.
     let s2idle = case.attempts.iter().any(|a| matches!(a.mode.as_str(), "s2idle" | ""));

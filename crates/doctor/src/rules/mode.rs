@@ -30,11 +30,9 @@ fn is_s2idle(a: &&Attempt) -> bool {
 /// Whether the text has any counter of sleep in hardware.
 pub(crate) fn has_counters(case: &Case) -> bool {
     case.values.iter().any(|v| SYSTEM.contains(&v.name()))
-        || case.messages.iter().any(|m| {
-            refused(m).is_some()
-                || m.has("in deepest state for")
-                || m.has("S0ix residency after S2idle")
-        })
+        || !said_so(case).is_empty()
+        || case.messages.has("in deepest state for")
+        || case.messages.has("S0ix residency after S2idle")
         || platform::has_tables(case)
 }
 
@@ -50,6 +48,9 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// So many words stand before what a driver says, in any log.
 const HEAD: usize = 8;
 
+const NOT_DEEPEST: &str = "Last suspend didn't reach deepest state";
+const NOT_ENTERED: &str = "CPU did not enter ";
+
 /// What the power management unit said of the sleep before
 /// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_validate_deepest,
 /// drivers/platform/x86/intel/pmc/core.c:pmc_core_resume_common, 6.12): the platform
@@ -60,16 +61,22 @@ pub(crate) fn refused(m: &Message) -> Option<bool> {
         let (head, rest) = m.text.split_once(word)?;
         (head.split_whitespace().count() <= HEAD).then_some(rest)
     };
-    if behind("Last suspend didn't reach deepest state").is_some() {
+    if behind(NOT_DEEPEST).is_some() {
         return Some(false);
     }
     // `SLP_S0`, or the deepest state of the package: `PC10`, `Package C10`.
-    let what = behind("CPU did not enter ")?.split("!!!").next()?;
+    let what = behind(NOT_ENTERED)?.split("!!!").next()?;
     m.has("!!!").then_some(what != "SLP_S0")
 }
 
+/// The messages that say so.
+pub(crate) fn said_so(case: &Case) -> Vec<&Message> {
+    let said = case.messages.having_any(&[NOT_DEEPEST, NOT_ENTERED]).map(|(_, m)| m);
+    said.filter(|m| refused(m).is_some()).collect()
+}
+
 fn printed(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<&Message> = case.messages.iter().filter(|m| refused(m).is_some()).collect();
+    let said = said_so(case);
     if said.is_empty() {
         return;
     }
@@ -80,9 +87,8 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         "its power management unit never reached the deepest state"
     };
     let kept = platform::kept(case);
-    let named = kept.is_some()
-        || latency::is_named(case)
-        || case.messages.iter().any(|m| m.has("LPI: Constraint not met"));
+    let named =
+        kept.is_some() || latency::is_named(case) || case.messages.has("LPI: Constraint not met");
     let unknown = if named { "" } else { " The text does not say what kept it." };
     let f = name_only(Confidence::Certain)
         .says(format!(
@@ -112,7 +118,7 @@ fn how_deep(partly: bool) -> &'static str {
 /// idle state (drivers/gpu/drm/amd/amdgpu/amdgpu_acpi.c:amdgpu_acpi_is_s0ix_active, 6.12).
 fn unprepared(case: &Case, out: &mut Vec<Finding>) {
     let words = "Power consumption will be higher as ";
-    let said: Vec<&Message> = case.messages.iter().filter(|m| m.has(words)).collect();
+    let said: Vec<&Message> = case.messages.all_having(words);
     let Some(m) = said.iter().find(|m| m.trust.is_of_a_kernel()).or(said.first()) else { return };
     let f = name_only(Confidence::Likely);
     let f = if m.has("higher as BIOS") {
@@ -202,9 +208,10 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
     let processor = case.values.iter().find(|v| {
         v.name() == "low_power_idle_cpu_residency_us" && number(v).is_some_and(|n| n > 0)
     });
-    let package = case.messages.iter().find(|m| {
+    let counts = |m: &Message| {
         m.after("Package C10 : ").is_some_and(|n| n.trim().parse::<u64>().is_ok_and(|n| n > 0))
-    });
+    };
+    let package = case.messages.having("Package C10 : ").map(|(_, m)| m).find(|m| counts(m));
     let shown = |v: &&Value| Evidence {
         line: v.line,
         time: None,
@@ -234,7 +241,8 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
 /// that holds entering and leaving too (S0ixSelftestTool).
 fn selftest(case: &Case, out: &mut Vec<Finding>) {
     let read = |word: &str| {
-        let said = case.messages.iter().filter_map(|m| Some((m, thousandths(m.after(word)?)?)));
+        let lines = case.messages.having(word);
+        let said = lines.filter_map(|(_, m)| Some((m, thousandths(m.after(word)?)?)));
         said.max_by_key(|s| s.1)
     };
     let Some((m, s0ix)) = read("S0ix residency after S2idle is: ") else { return };

@@ -54,22 +54,28 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// A long time between two lines on the way up.
 fn gaps(case: &Case, out: &mut Vec<Finding>) {
-    let mut up = false;
     let mut longest: Option<(i64, &Message, &Message)> = None;
-    let mut last: Option<&Message> = None;
-    for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel() && m.time.is_some()) {
-        if let (true, Some(a)) = (up, last) {
-            let gap = at(m).saturating_sub(at(a));
+    let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
+    let mut walk = |span: std::ops::Range<usize>| {
+        let mut last: Option<&Message> = None;
+        for m in case.messages[span].iter().filter(timed) {
+            let gap = last.map_or(0, |a| at(m).saturating_sub(at(a)));
+            let a = last.replace(m);
             if (SLOW..JUMP).contains(&gap) && longest.is_none_or(|l| gap > l.0) {
-                longest = Some((gap, a, m));
+                longest = a.map(|a| (gap, a, m));
             }
         }
-        if OVER.iter().any(|w| m.has(w)) {
-            up = false;
-        } else if UP.iter().any(|w| m.has(w)) {
-            up = true;
+    };
+    let words = [&UP[..], &OVER].concat();
+    let mut since: Option<usize> = None;
+    for (at, m) in case.messages.having_any(&words).filter(|(_, m)| timed(m)) {
+        if let Some(from) = since {
+            walk(from..at + 1);
         }
-        last = Some(m);
+        since = (!OVER.iter().any(|w| m.has(w))).then_some(at);
+    }
+    if let Some(from) = since {
+        walk(from..case.messages.len());
     }
     let Some((gap, a, b)) = longest else { return };
     // Another rule says what it was.
@@ -115,7 +121,7 @@ fn alike(a: &str, b: &str) -> bool {
 
 /// Phases on the way up that took long, with lines that come at an even pace inside.
 fn phases(case: &Case, out: &mut Vec<Finding>) {
-    for (i, m) in case.messages.iter().enumerate() {
+    for (i, m) in case.messages.having(" of devices complete after ") {
         let Some((head, rest)) = m.text.split_once(" of devices complete after ") else { continue };
         let (Some(end), Some(us)) = (m.time, thousandths(rest)) else { continue };
         let took = i64::try_from(us).unwrap_or(0).saturating_mul(1_000);
@@ -180,7 +186,7 @@ fn returned(m: &Message) -> Option<(&str, &str, i64)> {
 /// Callbacks with a timeout inside; and, where a text has nothing else, what they took.
 fn callbacks(case: &Case, out: &mut Vec<Finding>) {
     let mut all: Vec<(&Message, &str, i64)> = Vec::new();
-    for (i, m) in case.messages.iter().enumerate() {
+    for (i, m) in case.messages.having(" returned ") {
         let Some((device, function, took)) = returned(m) else { continue };
         all.push((m, device, took));
         let (Some(end), true) = (m.time, took >= CALLBACK) else { continue };

@@ -34,7 +34,8 @@ fn unordered(case: &Case, out: &mut Vec<Finding>) {
             let owner = m.text.split_once(": Failed to create device link").map(|x| x.0);
             owner.is_some_and(|o| o.rsplit(' ').next() == Some(&device.name))
         };
-        let Some(m) = case.messages.iter().find(refused) else { continue };
+        let mut said = case.messages.having(": Failed to create device link").map(|(_, m)| m);
+        let Some(m) = said.find(refused) else { continue };
         let Some((_, name)) = m.text.split_once(" with ") else { continue };
         let name = name.strip_prefix("supplier ").unwrap_or(name);
         let supplier = name.split(' ').next().unwrap_or(name).trim_end_matches([',', '.']);
@@ -63,10 +64,8 @@ pub(crate) fn supplier_off(device: Device, supplier: Device, error: i32) -> Find
 /// `pm_trace_notify`, drivers/base/power/trace.c, prints this after a sleep in which
 /// `generate_pm_trace` wrote a hash of each device to the clock of the machine.
 fn traced(case: &Case, out: &mut Vec<Finding>) {
-    let said = |m: &&Message| m.has("incorrect RTC due to pm_trace");
-    let Some(m) = case.messages.iter().filter(said).find(|m| m.trust.is_of_a_kernel()) else {
-        return;
-    };
+    let mut said = case.messages.having("incorrect RTC due to pm_trace").map(|(_, m)| m);
+    let Some(m) = said.find(|m| m.trust.is_of_a_kernel()) else { return };
     let f = Finding::new(("phase-pm-trace", Area::Phase, Level::Slow), Confidence::Certain)
         .says("pm_trace was on: the kernel set the clock of the machine at every device, so the sleep took longer and the clock is wrong after it.")
         .change("echo 0 > /sys/power/pm_trace", crate::finding::OLD, "")
@@ -87,9 +86,9 @@ fn inside(case: &Case, at: usize) -> bool {
 
 /// `i2c i2c-2: Transfer while suspended` (drivers/i2c/i2c-core.h:__i2c_check_suspended).
 fn transfers(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &Message| m.has("Transfer while suspended") || m.has("call while suspended");
+    let words = ["Transfer while suspended", "call while suspended"];
     let mut seen: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (i, m) in case.messages.iter().enumerate().filter(|(_, m)| is(m)) {
+    for (i, m) in case.messages.having_any(&words) {
         let Some((device, _)) = m.text.rsplit_once(": ") else { continue };
         let device = device.rsplit(' ').next().unwrap_or(device).trim_matches('"');
         match seen.iter_mut().find(|s| s.0 == device) {
@@ -151,10 +150,23 @@ pub(crate) const BUS_GONE: (&str, Area, Level) =
 /// A bus that times out in noirq or while CPUs go or come back: interrupts of devices
 /// are off from the end of late until the end of noirq resume
 /// (kernel/irq/pm.c:suspend_device_irqs).
+const OFF: [&str; 10] = [
+    "Enabling non-boot CPUs",
+    "Disabling non-boot CPUs",
+    "late suspend of devices complete",
+    "noirq resume of",
+    "early resume of",
+    "resume of",
+    "suspend e",
+    "Restarting tasks",
+    "timed out",
+    "timeout",
+];
+
 fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     let mut off = false;
     let mut late: Vec<&Message> = Vec::new();
-    for m in &case.messages {
+    for (_, m) in case.messages.having_any(&OFF) {
         let cpus = m.has("Enabling non-boot CPUs") || m.has("Disabling non-boot CPUs");
         let back = ["noirq resume of", "early resume of", "resume of", "suspend entry"];
         let bus = ["i2c", "spi"].iter().any(|b| m.text.starts_with(b)) || m.has("ransfer");
@@ -241,7 +253,7 @@ const AFTER: i64 = 300_000_000_000;
 fn lost(case: &Case, out: &mut Vec<Finding>) {
     let gone = |m: &Message| GONE.iter().any(|w| m.has(w));
     // A machine that had it before did not get it from sleeping.
-    let Some(first) = case.messages.iter().position(gone) else { return };
+    let Some((first, _)) = case.messages.having_any(&GONE).next() else { return };
     for a in &case.attempts {
         // Between the last line before devices go down and the exit sticks and docks go and
         // come back; a drive's controller does not.

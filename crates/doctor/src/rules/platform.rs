@@ -21,7 +21,7 @@ pub(super) struct Kept {
 /// latency.
 pub(super) fn kept(case: &Case) -> Option<Kept> {
     let mut unmet: Vec<(&str, &Message)> = Vec::new();
-    for m in &case.messages {
+    for (_, m) in case.messages.having("SLP_S0_DBG: ") {
         let Some(rest) = m.after("SLP_S0_DBG: ") else { continue };
         let Some((name, state)) = rest.split_once("State:") else { continue };
         let name = name.trim();
@@ -51,7 +51,7 @@ pub(super) fn has_tables(case: &Case) -> bool {
         "Residency Time: ",
         "Last S0i3 Status",
     ];
-    case.messages.iter().any(|m| words.iter().any(|w| m.has(w)))
+    case.messages.having_any(&words).next().is_some()
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -76,7 +76,7 @@ pub(super) fn because(case: &Case, f: Finding) -> Finding {
 /// A column of the row below a head of turbostat, in thousandths.
 fn column<'a>(case: &'a Case, name: &str) -> Option<(&'a Message, u64)> {
     let mut best = None;
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.has(name)) {
+    for (at, m) in case.messages.having(name) {
         let heads: Vec<&str> = m.text.split_whitespace().collect();
         let Some(place) = heads.iter().position(|h| *h == name) else { continue };
         for row in case.messages[at + 1..].iter().take(3) {
@@ -96,7 +96,7 @@ fn column<'a>(case: &'a Case, name: &str) -> Option<(&'a Message, u64)> {
 
 /// What Intel's S0ix self-test concludes (its script s0ix-selftest-tool.sh).
 fn selftest(case: &Case, out: &mut Vec<Finding>) {
-    let find = |word: &str| case.messages.iter().find(|m| m.has(word));
+    let find = |word: &str| case.messages.first_having(word);
     let is_test =
         find("S0ix Residency---").or_else(|| find("S0ix substate")).or_else(|| find("S2idle"));
     if is_test.is_none() {
@@ -156,7 +156,8 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
 
 /// The deepest substate that the text names.
 fn deepest(case: &Case) -> Option<&str> {
-    let needs = case.messages.iter().find_map(|m| m.after("why not deeper substate:"));
+    let words = "why not deeper substate:";
+    let needs = case.messages.first_having(words).and_then(|m| m.after(words));
     if let Some(name) = needs.and_then(|r| r.split_whitespace().next()) {
         return Some(name);
     }
@@ -165,7 +166,8 @@ fn deepest(case: &Case) -> Option<&str> {
         m.text.split_whitespace().filter(is).map(ToString::to_string).collect()
     };
     // A list of them goes from the shallowest to the deepest.
-    let list = case.messages.iter().find(|m| names(m).len() > 1)?;
+    let mut named = case.messages.having("S0i").map(|(_, m)| m);
+    let list = named.find(|m| names(m).len() > 1)?;
     list.text.split_whitespace().rfind(is)
 }
 

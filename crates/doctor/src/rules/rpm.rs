@@ -4,7 +4,7 @@
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{CRASHES, Message};
 use crate::stack;
 use crate::value::Value;
 use dormouse_base::phase::Direction;
@@ -72,7 +72,7 @@ const FAULTS: [(&str, &str, &str, &str); 3] = [
 
 fn faults(case: &Case, out: &mut Vec<Finding>) {
     for (id, words, fault, advice) in FAULTS {
-        let said: Vec<_> = case.messages.iter().filter(|m| m.has(words)).collect();
+        let said: Vec<_> = case.messages.all_having(words);
         let Some(m) = said.first() else { continue };
         let owner = m.text.split(words).next().unwrap_or("").trim_end().trim_end_matches(':');
         let device = owner.rsplit(' ').next().unwrap_or(owner);
@@ -90,7 +90,7 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
 
 /// A crash inside a callback that drivers/base/power/runtime.c:__rpm_callback runs.
 fn crash(case: &Case, out: &mut Vec<Finding>) {
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
+    for (at, m) in case.messages.having_any(&CRASHES).filter(|(_, m)| m.is_crash()) {
         let frames = stack::frames(&case.messages, at, 60);
         let core = frames.iter().position(|f| f.ends_with("rpm_callback"));
         // Its workqueue names itself in the head of the dump, where the frames were cut off.
@@ -173,7 +173,7 @@ fn event(at: usize, m: &Message) -> Option<Event<'_>> {
 /// Events of runtime PM in the text, in order of time. What has a trace's columns is
 /// one even where a person quotes it.
 fn events(case: &Case) -> Vec<Event<'_>> {
-    let all = case.messages.iter().enumerate().filter(|(_, m)| m.has("rpm_"));
+    let all = case.messages.having("rpm_");
     let read = all.filter_map(|(at, m)| {
         let e = event(at, m)?;
         (e.traced || m.trust.is_of_a_kernel()).then_some(e)

@@ -96,7 +96,7 @@ fn barred(text: &str) -> Option<Vec<String>> {
 fn dumped(case: &Case) -> Vec<Source> {
     let mut out: Vec<Source> = Vec::new();
     let mut head: Vec<String> = Vec::new();
-    for m in &case.messages {
+    for (_, m) in case.messages.having("|") {
         let Some(cells) = barred(&m.text) else { continue };
         if cells[0] == "name" && cells.iter().any(|c| c == "wakeup_count") {
             out.clear();

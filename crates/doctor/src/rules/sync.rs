@@ -110,7 +110,8 @@ fn write_errors(case: &Case, out: &mut Vec<Finding>) {
         let alone = front.len() == at.len() || front.contains("dormouse");
         alone.then(|| (at.to_string(), Evidence::from(m)))
     };
-    if let Some((at, evidence)) = case.messages.iter().find_map(said) {
+    let mut lines_of = case.messages.having(" cannot be written: ").map(|(_, m)| m);
+    if let Some((at, evidence)) = lines_of.find_map(said) {
         let text = format!(
             "Not all of {at} could be written: syncfs returned an error. That data is at risk, whatever the sleep does."
         );
@@ -244,7 +245,8 @@ fn kernel(case: &Case) -> Option<(Kernel, Evidence)> {
         Some(((text.to_string(), release(text)?), Evidence::from(m)))
     };
     // Of several boots the last one is the one that sleeps.
-    case.messages.iter().rev().filter(|m| m.trust.is_of_a_kernel()).find_map(said)
+    let banners = case.messages.having("Linux version ").map(|(_, m)| m);
+    banners.rev().filter(|m| m.trust.is_of_a_kernel()).find_map(said)
 }
 
 /// From 6.19 on: an attempt of which the log has begin and end, and neither a sync nor a

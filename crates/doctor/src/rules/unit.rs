@@ -15,7 +15,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let (_, unit) = before.rsplit_once("systemd-")?;
         UNITS.into_iter().find(|u| *u == unit)
     };
-    let said: Vec<&Message> = case.messages.iter().filter(|m| of(m).is_some()).collect();
+    let said: Vec<&Message> =
+        case.messages.having(WORDS).map(|(_, m)| m).filter(|m| of(m).is_some()).collect();
     let Some(unit) = said.first().and_then(|m| of(m)) else { return };
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Likely)

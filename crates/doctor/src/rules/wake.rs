@@ -97,13 +97,24 @@ fn in_words(case: &Case, irqs: &[Irq<'_>]) -> Vec<String> {
     out
 }
 
+/// A line that names what woke has one of these, or of the words of [`HOW`].
+const WORDS: [&str; 6] = [
+    "Resume caused by ",
+    "pm_system_irq_wakeup: ",
+    "Triggering wakeup from IRQ ",
+    "IRQ wakeup: IRQ ",
+    "GPE event 0x",
+    " is active",
+];
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<Irq<'_>> = Vec::new();
     let mut how: Vec<(&str, &Message)> = Vec::new();
     let mut gpes: Vec<(String, &Message)> = Vec::new();
     let mut pins: Vec<(String, &Message)> = Vec::new();
     let mut others: Vec<(String, &Message)> = Vec::new();
-    for m in &case.messages {
+    let words: Vec<&str> = WORDS.into_iter().chain(HOW.iter().map(|h| h.0)).collect();
+    for (_, m) in case.messages.having_any(&words) {
         if let Some((number, name)) = irq(m) {
             match irqs.iter_mut().find(|e| e.number == number) {
                 Some(e) => {
@@ -298,7 +309,7 @@ fn said(m: &Message) -> &str {
 /// on sleeping after those that it only handles (drivers/acpi/sleep.c:acpi_s2idle_wake).
 fn queries(case: &Case, irqs: &[Irq<'_>], how: &[(&str, &Message)]) -> String {
     let of_ec = |m: &&Message| m.trust.is_of_a_kernel() && m.text.starts_with("ACPI: EC: ");
-    let handled = case.messages.iter().any(|m| m.has("Rearming ACPI SCI for wakeup"));
+    let handled = case.messages.has("Rearming ACPI SCI for wakeup");
     if irqs.is_empty() || !handled || how.iter().any(|h| h.0.contains("embedded")) {
         return String::new();
     }

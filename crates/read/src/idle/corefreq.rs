@@ -1,6 +1,7 @@
 //! The table of idle states that CoreFreq prints: a row a figure, a column a
 //! state, with bars or blanks between.
 
+use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Snapshot, StateSeen};
 
@@ -27,6 +28,9 @@ fn names(line: &str) -> Option<Vec<&str>> {
 
 /// Whether a text has such a table.
 pub(crate) fn is_corefreq(text: &str) -> bool {
+    if !has_any(text, &["Latency"]) {
+        return false;
+    }
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if names(line).is_some() {

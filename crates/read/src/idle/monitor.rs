@@ -3,12 +3,13 @@
 
 use super::between::{Between, between, plain};
 use super::column::thousandths;
+use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
 /// Whether a text has such a table.
 pub(crate) fn is_monitor(text: &str) -> bool {
-    text.lines().any(|l| head(plain(l)).is_some())
+    has_any(text, &["||"]) && text.lines().any(|l| head(plain(l)).is_some())
 }
 
 /// Cells of a line with groups: `0| 1|| 2`.

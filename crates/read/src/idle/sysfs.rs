@@ -32,7 +32,13 @@ pub(crate) fn names_attribute(path: &str) -> bool {
 
 /// Whether a text has such paths.
 pub(crate) fn is_sysfs(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at + 5).is_some_and(u8::is_ascii_digit);
     let plain = without_colours(text);
+    // Most texts have no name of a state at all.
+    if plain.is_none() && !memchr::memmem::find_iter(bytes, b"state").any(digit) {
+        return false;
+    }
     plain
         .as_deref()
         .unwrap_or(text)

@@ -1,11 +1,13 @@
 //! Tables of idle states that programs print.
 
+use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
 
 /// Whether a text has lines of `cpupower idle-info`.
 pub(crate) fn is_idle_info(text: &str) -> bool {
-    text.lines().map(plain).any(|l| l.starts_with("Flags/Description:") || old_state(l).is_some())
+    let told = |l: &str| l.starts_with("Flags/Description:") || old_state(l).is_some();
+    has_any(text, &["Flags/Description:", "type["]) && text.lines().map(plain).any(told)
 }
 
 /// One state as `cpupower idle-info --proc` prints it, like the file of ACPI that
@@ -139,7 +141,8 @@ fn is_posted_head(line: &str) -> bool {
 
 /// Whether a text has such a table.
 pub(crate) fn is_posted(text: &str) -> bool {
-    text.lines().any(|l| is_posted_head(plain(l)))
+    has_any(text, &["Over-pred", "Under-pred", "Avg(ms)"])
+        && text.lines().any(|l| is_posted_head(plain(l)))
 }
 
 /// Reads such tables, each a snapshot of one CPU; a share with a number in

@@ -8,6 +8,7 @@
 
 use super::between::{Between, between, plain};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
+use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
@@ -17,6 +18,9 @@ const WHOLE: i64 = 105_000;
 
 /// Whether a text has a head with a line of numbers below it.
 pub(crate) fn is_turbostat(text: &str) -> bool {
+    if !has_any(text, &["%", "MHz", "Watt"]) {
+        return false;
+    }
     let mut lines = text.lines().map(plain);
     while let Some(line) = lines.next() {
         let Some(mut columns) = head(line) else { continue };

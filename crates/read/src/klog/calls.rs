@@ -12,7 +12,9 @@
 //! Real logs agree: printed numbers over time stamps are 0.976 on 3.15, 5.4 and
 //! 5.9, and 1.000 on 5.15, 6.1 and 6.3.
 
+use super::prefix::Record;
 use crate::text;
+use dormouse_base::pairs::Pairs;
 use dormouse_base::time::Ns;
 
 /// A line of either kind.
@@ -92,13 +94,24 @@ pub(super) fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> N
     Ns(usecs.saturating_mul(if shifted { 1_024 } else { 1_000 }))
 }
 
-/// Recognises `text`; `None` for any other line.
+/// Recognises a message; `None` for any other line.
+pub(super) fn of<'a>(r: &Record<'a>) -> Option<Line<'a>> {
+    known(r.text, &r.pairs)
+}
+
+/// The same of a text.
 pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
-    if let Some(at) = text::rfind(text, b"calling ") {
+    known(text, &Pairs::of(text))
+}
+
+fn known<'a>(text: &'a [u8], pairs: &Pairs) -> Option<Line<'a>> {
+    let find = |word: &[u8]| text::find_known(text, pairs, word);
+    let rfind = |word: &[u8]| pairs.may_have(word).then(|| text::rfind(text, word)).flatten();
+    if let Some(at) = rfind(b"calling ") {
         let whole = at == 0 || text[..at].ends_with(b": ");
         return if whole { call(text, at) } else { None };
     }
-    if let Some(at) = text::rfind(text, b" returned ") {
+    if let Some(at) = rfind(b" returned ") {
         return returned(text, at);
     }
     if let Some(row) = row(text).or_else(|| slow(text)) {
@@ -112,9 +125,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
         || text == b"calling"
         || (text.len() < 100
             && !ends(b" usecs")
-            && text::find(text, b"+0x").is_some()
+            && find(b"+0x").is_some()
             && owned(text).is_some())
-        || (text.len() < 100 && text::find(text, b": PM: ").is_some())
+        || (text.len() < 100 && find(b": PM: ").is_some())
         || (text.starts_with(b"call ") && text.len() < 80);
     cut.then_some(Line::Cut)
 }

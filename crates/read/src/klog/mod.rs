@@ -153,8 +153,8 @@ impl Splitter {
                 self.boot = entry.boot;
                 let text = entry.message.unwrap_or_default();
                 let text = &text[..text.len().min(MAX_LINE)];
-                let record = Record { time: entry.time, text, fresh: true, ..Record::default() };
-                take(Item::Record(record), at);
+                let record = Record { time: entry.time, fresh: true, ..Record::default() };
+                take(Item::Record(record.saying(text)), at);
             }
         }
         true
@@ -336,7 +336,7 @@ impl Reader<'_> {
                     Some(at),
                 );
             }
-            Item::Doubled(r) if matches!(calls::parse(r.text), None | Some(calls::Line::Cut)) => {
+            Item::Doubled(r) if matches!(calls::of(&r), None | Some(calls::Line::Cut)) => {
                 return;
             }
             Item::Doubled(_) => {
@@ -362,8 +362,7 @@ impl Reader<'_> {
         let hole = self.cut == Some(at) && record.fresh;
         self.count(hole);
         let known = self.log.line(&record, at);
-        let has = |word: &[u8]| text::find(record.text, word).is_some();
-        if !known && self.log.cut && (has(b"calling ") || has(b" returned ")) {
+        if !known && self.log.cut && (record.has(b"calling ") || record.has(b" returned ")) {
             self.cut = Some(at);
         }
     }

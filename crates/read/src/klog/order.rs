@@ -57,7 +57,7 @@ pub(super) fn newest_first(bytes: &[u8]) -> bool {
         let line = &line[..line.len().min(MAX_LINE)];
         let plain = dress::plain(line);
         let record = prefix::strip(plain.as_deref().unwrap_or(line));
-        let mark = MARKS.iter().position(|m| text::find(record.text, m.as_bytes()).is_some());
+        let mark = MARKS.iter().position(|m| record.has(m.as_bytes()));
         if let Some(mark) = mark {
             marks_on += u32::from(last_mark.is_some_and(|l| l < mark));
             marks_back += u32::from(last_mark.is_some_and(|l| l > mark));

@@ -8,6 +8,7 @@
 
 use crate::months::ENGLISH;
 use crate::text;
+use dormouse_base::pairs::Pairs;
 use dormouse_base::time::Ns;
 
 /// One line without its prefix.
@@ -28,6 +29,8 @@ pub struct Record<'a> {
     pub since: Option<Ns>,
     /// The message.
     pub text: &'a [u8],
+    /// What pairs of bytes stand in it.
+    pub pairs: Pairs,
     /// Some prefix was found, so this line is no continuation of another.
     pub fresh: bool,
 }
@@ -40,8 +43,7 @@ pub(super) fn strip(line: &[u8]) -> Record<'_> {
     let mut r = Record::default();
     let line = quotes(line.trim_ascii_end());
     if let Some(text) = device_file(line, &mut r) {
-        r.text = text;
-        return r;
+        return r.saying(text);
     }
     let mut rest = priority(line, &mut r);
     if rest.first() != Some(&b'[') {
@@ -63,8 +65,27 @@ pub(super) fn strip(line: &[u8]) -> Record<'_> {
     if r.time.is_some() {
         r.said = b"";
     }
-    r.text = monotonic(rest.trim_ascii_start(), r.time);
-    r
+    let text = monotonic(rest.trim_ascii_start(), r.time);
+    r.saying(text)
+}
+
+impl<'a> Record<'a> {
+    /// With its message.
+    pub(super) fn saying(self, text: &'a [u8]) -> Record<'a> {
+        Record { text, pairs: Pairs::of(text), ..self }
+    }
+
+    /// Where the first `word` of the message begins.
+    #[inline]
+    pub(super) fn find(&self, word: &[u8]) -> Option<usize> {
+        text::find_known(self.text, &self.pairs, word)
+    }
+
+    /// Whether the message has `word`.
+    #[inline]
+    pub(super) fn has(&self, word: &[u8]) -> bool {
+        self.find(word).is_some()
+    }
 }
 
 /// `<6>`.

@@ -7,7 +7,6 @@ use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
 use crate::event::Stamp;
-use crate::text;
 use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
@@ -126,7 +125,7 @@ impl<'t> Log<'t> {
     /// One line; whether it meant anything.
     pub(super) fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
         if let Some(known) = self.restoring(r) {
-            self.cut = calls::parse(r.text) == Some(Line::Cut);
+            self.cut = calls::of(r) == Some(Line::Cut);
             return known;
         }
         self.timed = r.time.is_some();
@@ -241,7 +240,7 @@ impl<'t> Log<'t> {
                 Some(line),
             );
         }
-        let call = calls::parse(r.text);
+        let call = calls::of(r);
         self.cut = call == Some(Line::Cut);
         match call {
             Some(Line::Call { driver, device, parent, function, pid }) => {
@@ -292,9 +291,7 @@ impl<'t> Log<'t> {
             return;
         }
         let full = |c: &Cycle| c.complaints.len() == COMPLAINTS;
-        if self.t.current().is_none_or(|c| full(&c.cycle))
-            || !WORDS.iter().any(|w| text::find(r.text, w).is_some())
-        {
+        if self.t.current().is_none_or(|c| full(&c.cycle)) || !WORDS.iter().any(|w| r.has(w)) {
             return;
         }
         let text = self.t.names().add(&String::from_utf8_lossy(r.text.trim_ascii()));

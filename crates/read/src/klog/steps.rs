@@ -43,12 +43,12 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     if !said(r) && (entry(text).is_some() || message(r.text) == b"hibernation entry") {
         return false;
     }
-    if begin(log, text, &stamp) || tasks(log, text, &stamp) || devices(log, text, &stamp) {
+    if begin(log, text, &stamp) || tasks(log, r, text, &stamp) || devices(log, r, text, &stamp) {
         only_main(log, text, &stamp);
         return true;
     }
     let begun = firmware::begins(log, text, &stamp, said(r));
-    machine(log, text) || image(log, text) || other(log, text, at) || begun
+    machine(log, text) || image(log, text) || other(log, r, text, at) || begun
 }
 
 /// Where the log names who printed a line (CONFIG_PRINTK_CALLER, vendors): the
@@ -163,7 +163,7 @@ fn mode(word: &[u8]) -> Mode {
 }
 
 /// Freezing and thawing.
-fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     let user = text.strip_prefix(b"Freezing user space processes");
     let kernel = text.strip_prefix(b"Freezing remaining freezable tasks");
     if log.reads_image && (user.is_some() || kernel.is_some()) {
@@ -238,7 +238,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     }
     // `pm_trace_notify`, drivers/base/power/trace.c: `generate_pm_trace` set the clock
     // at every device, also at silent ones, and all ran on the main thread.
-    if text::find(text, b"incorrect RTC due to pm_trace").is_some() {
+    if r.has(b"incorrect RTC due to pm_trace") {
         log.t.losses().add(
             "pm_trace",
             1,
@@ -336,8 +336,8 @@ fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bo
 }
 
 /// Device phases, and why they were given up.
-fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    if let Some(at) = text::find(text, b" of devices ") {
+fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    if let Some(at) = text::find_known(text, &r.pairs, b" of devices ") {
         let (words, rest) = (&text[..at], &text[at + b" of devices ".len()..]);
         let Some((phase, event)) = phase::named(words) else { return false };
         let aborted = rest.starts_with(b"aborted");
@@ -395,7 +395,7 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             log.refuse(Phase::Suspend);
         }
     } else {
-        return failure(log, text, stamp);
+        return failure(log, r, text, stamp);
     }
     true
 }
@@ -457,17 +457,19 @@ fn over(
 /// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, the older
 /// `PM: Device DEV failed to suspend: error -16`, and `DRV DEV: PM: not prepared for power
 /// transition: code -22` (drivers/base/power/main.c:dpm_prepare).
-fn failure(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+fn failure(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     const UNPREPARED: &[u8] = b": not prepared for power transition: code ";
-    if let Some(at) = text::find(text, UNPREPARED) {
+    if let Some(at) = text::find_known(text, &r.pairs, UNPREPARED) {
         let code = number(&text[at + UNPREPARED.len()..]).and_then(|e| i32::try_from(e).ok());
         let Some(errno) = code.filter(|e| *e != 0) else { return false };
         log.is_piece(stamp);
         refused(log, &text[..at], errno, Phase::Prepare);
         return true;
     }
-    let Some(at) = text::find(text, b"failed to ") else {
-        log.returns(text);
+    let Some(at) = text::find_known(text, &r.pairs, b"failed to ") else {
+        if r.pairs.may_have(b" returns -") {
+            log.returns(text);
+        }
         return false;
     };
     let Some(sign) = text::find(&text[at..], b": error ") else { return false };
@@ -622,8 +624,8 @@ fn quiet_sleep(log: &mut Log<'_>) {
 }
 
 /// Lost messages, and the kernel version of an oops.
-fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
-    if let Some(end) = text::find(text, b" printk messages dropped **") {
+fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
+    if let Some(end) = text::find_known(text, &r.pairs, b" printk messages dropped **") {
         let digits = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
         let count = number(&text[digits..end]).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
         log.lose(LostKind::Messages, count);
@@ -641,12 +643,10 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
         return true;
     }
     // kernel/power/main.c:pm_async_setup, 7.3: only "off" is a word of it.
-    if text::find(text, b"ommand line: ").is_some()
-        && text.split(|&b| b == b' ').any(|w| w == b"pm_async=off")
-    {
+    if r.has(b"ommand line: ") && text.split(|&b| b == b' ').any(|w| w == b"pm_async=off") {
         log.t.machine().pm_async = Some(false);
     }
-    if let Some(release) = release(text) {
+    if let Some(release) = release(r, text) {
         log.set_version(release);
         log.t.set_kernel_of_boot(release);
         return true;
@@ -658,7 +658,7 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
 /// Not tainted 6.1.44 #1`), `uname -a` at a prompt (`Linux box 6.1.44 #1 …`),
 /// the image that was booted, a USB root hub (`usb usb1: Manufacturer: Linux 6.1.44
 /// xhci-hcd`, drivers/usb/core/hcd.c:rh_string), or the list of a bug reporter.
-fn release(text: &[u8]) -> Option<&[u8]> {
+fn release<'a>(r: &Record<'_>, text: &'a [u8]) -> Option<&'a [u8]> {
     let mut words = text.split(|&b| b == b' ').filter(|w| !w.is_empty());
     if text.starts_with(b"CPU: ") {
         let at = text::find(text, b"ainted")?;
@@ -668,13 +668,13 @@ fn release(text: &[u8]) -> Option<&[u8]> {
         let release = words.nth(1).filter(|w| is_release(w))?;
         return words.next().is_some_and(|w| w.starts_with(b"#")).then_some(release);
     }
-    if let Some(at) = text::find(text, b"BOOT_IMAGE=") {
+    if let Some(at) = text::find_known(text, &r.pairs, b"BOOT_IMAGE=") {
         let word = text[at..].split(|&b| b == b' ').next()?;
         let file = word.rsplit(|&b| b == b'/').next()?;
         let dash = memchr::memchr(b'-', file)?;
         return Some(&file[dash + 1..]).filter(|w| is_release(w));
     }
-    if let Some(at) = text::find(text, b": Manufacturer: Linux ") {
+    if let Some(at) = text::find_known(text, &r.pairs, b": Manufacturer: Linux ") {
         let hub = text.starts_with(b"usb usb");
         let word = text[at..].split(|&b| b == b' ').nth(3)?;
         return Some(word).filter(|w| hub && is_release(w));

@@ -67,7 +67,7 @@ impl Joiner {
             return None;
         }
         let record = prefix::strip(line);
-        let cut = calls::parse(record.text) == Some(calls::Line::Cut);
+        let cut = calls::of(&record) == Some(calls::Line::Cut);
         let fresh = record.fresh || dress::is_of_android(line);
         if !fresh && !cut {
             return None;

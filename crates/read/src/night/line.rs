@@ -32,6 +32,12 @@ fn is_stamped(line: &[u8]) -> bool {
         || memchr::memmem::find(&line[..line.len().min(80)], b" kernel: ").is_some()
 }
 
+/// Whether a line is an event of a trace: the words in it are names.
+fn is_event(line: &[u8]) -> bool {
+    crate::text::find(line, b": rpm_").is_some()
+        && crate::ftrace::line::scan(line).is_some_and(|raw| !raw.is_printed())
+}
+
 /// A line behind the marks of mails that quote it.
 fn quoted(mut line: &[u8]) -> &[u8] {
     while let [b'>' | b' ' | b'\t', rest @ ..] = line {
@@ -44,7 +50,8 @@ fn quoted(mut line: &[u8]) -> &[u8] {
 /// what no table has.
 pub(crate) fn plain(raw: &[u8]) -> Option<Cow<'_, str>> {
     let line = quoted(raw).trim_ascii_end();
-    if line.is_empty() || line.len() > LONGEST || is_stamped(raw) || line.starts_with(b"```") {
+    let none = line.is_empty() || line.len() > LONGEST || line.starts_with(b"```");
+    if none || is_stamped(raw) || is_event(line) {
         return None;
     }
     let text = String::from_utf8_lossy(line);

@@ -115,8 +115,7 @@ fn ports(case: &Case, out: &mut Vec<Finding>) {
 /// `LPI: Constraint not met; min power state:D3hot current power state:D0`, `LPI: Device not
 /// power manageable` (drivers/acpi/x86/s2idle.c:lpi_check_constraints, 5.4 to 7.3).
 fn constraints(case: &Case, out: &mut Vec<Finding>) {
-    let with =
-        |word: &str| -> Vec<&Message> { case.messages.iter().filter(|m| m.has(word)).collect() };
+    let with = |word: &str| -> Vec<&Message> { case.messages.all_having(word) };
     let unmet = with(": LPI: Constraint not met");
     let exempt = with(": LPI: Device not power manageable");
     let name = |m: &Message| {
@@ -203,7 +202,7 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
         let off = |o: &Message| o.has("turned off") && name(o) == name(m);
         (sleep.is_some() || falls(*at)) && !case.messages[at + 1..end].iter().any(off)
     };
-    let Some((at, first)) = case.messages.iter().enumerate().find(stays) else { return };
+    let Some((at, first)) = case.messages.having("still in use").find(stays) else { return };
     let (name, down) = (name(first), down(at));
     let deep = is_deep(out);
     let who = down
@@ -253,7 +252,7 @@ fn aspm(case: &Case, out: &mut Vec<Finding>) {
 /// `SMU idlemask s0i3: 0x1ffb3ebd` (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_idlemask_read):
 /// parts that were idle when it was read; its bits are in no document.
 fn mask(case: &Case, out: &mut Vec<Finding>) {
-    let Some(m) = case.messages.iter().find(|m| m.has("SMU idlemask")) else { return };
+    let Some(m) = case.messages.first_having("SMU idlemask") else { return };
     if !out.is_empty() || !case.attempts.is_empty() {
         return;
     }

@@ -408,7 +408,8 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         let is = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric());
         (is && (name.len() == head.len() || head.contains("systemd-sleep"))).then(|| name.into())
     };
-    let Some((m, battery)) = case.messages.iter().find_map(|m| Some((m, battery(m)?))) else {
+    let Some((m, battery)) = case.messages.having(words).find_map(|(_, m)| Some((m, battery(m)?)))
+    else {
         return;
     };
     let range = m.has("out of range");

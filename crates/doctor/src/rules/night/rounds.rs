@@ -47,7 +47,7 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
     let next = |a: &Round, b: &Round| a.of == b.of && a.number + 1 == b.number;
     // Nothing else in the text says how its sleeps went.
     let lone = case.attempts.is_empty() && all.iter().all(|r| r.1.by == Teller::Unclear);
-    let speaks = lone && case.messages.iter().any(|m| m.trust.is_of_a_kernel() && m.has("suspend"));
+    let speaks = lone && case.messages.having("suspend").any(|(_, m)| m.trust.is_of_a_kernel());
     let mut out = Vec::new();
     for (at, (item, round)) in all.iter().enumerate() {
         let end = all.get(at + 1).map_or(u64::MAX, |n| n.0.line);
