@@ -59,10 +59,10 @@ impl Messages {
     }
 
     /// Messages of blocks that `may` have what is looked for.
-    fn near<'a>(
-        &'a self,
+    fn near(
+        &self,
         may: impl Fn(&Pairs) -> bool,
-    ) -> impl DoubleEndedIterator<Item = (usize, &'a Message)> {
+    ) -> impl DoubleEndedIterator<Item = (usize, &Message)> {
         let blocks = self.blocks.iter().enumerate().filter(move |(_, pairs)| may(pairs));
         blocks.flat_map(|(block, _)| {
             let first = block * BLOCK;

@@ -1,7 +1,8 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
 use super::host::NEAR;
-use super::{host, libc, unit};
+use super::libc::EBUSY;
+use super::{host, unit};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -89,57 +90,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     unpowered(case, out);
     processors(case, out);
     no_way_back(case, out);
-    refused(case, out);
+    unit::refused(case, out);
 }
-
-/// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
-/// for s2idle prints the error of Python, shells and rtcwake that of the C library.
-/// Where something else tells why, this says no more.
-fn refused(case: &Case, out: &mut Vec<Finding>) {
-    if out.iter().any(|f| matches!(f.area, Area::Abort | Area::Freezer)) {
-        return;
-    }
-    let python = |m: &Message| {
-        let (_, rest) = m.text.split_once("[Errno ")?;
-        rest.split_once(']')?.0.parse::<i32>().ok()
-    };
-    let mut said: Vec<(&Message, i32)> = Vec::new();
-    let words = [
-        "Failed to write /sys/power/state: ",
-        "System resumed again: ",
-        "Failed to suspend",
-        "write error: Device or resource busy",
-    ];
-    for (i, m) in case.messages.having_any(&words) {
-        // systemd before 240 names the file.
-        let systemd = || m.after("Failed to write /sys/power/state: ");
-        let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
-            libc::said_by_libc(why)
-        } else if m.has("Failed to suspend") {
-            case.messages[i + 1..].iter().take(2).find_map(python)
-        } else {
-            m.text.ends_with("write error: Device or resource busy").then_some(EBUSY)
-        };
-        said.extend(errno.map(|e| (m, e)));
-    }
-    let Some(&(_, errno)) = said.first() else { return unit::judge(case, out) };
-    let text = format!(
-        "A program could not put the machine to sleep{}: {}. The text has no line of the kernel that says why.",
-        say::and_times(said.len()),
-        say::told(-errno)
-    );
-    let rule = ("write-refused", Area::Abort, Level::Broken);
-    let f = Finding::new(rule, Confidence::Likely)
-        .says(text)
-        .look("Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too.")
-        .of_error(-errno)
-        .times(said.len())
-        .shown_by(lines(said.iter().map(|s| s.0)));
-    out.push(f);
-}
-
-/// Errno 16.
-const EBUSY: i32 = 16;
 
 /// Between the last device and the thawing of tasks lies `dpm_complete`, which takes
 /// milliseconds (drivers/base/power/main.c, 6.12).

@@ -1,5 +1,8 @@
 //! Words of the C library for errors.
 
+/// Errno 16.
+pub(super) const EBUSY: i32 = 16;
+
 /// The number of an error that the C library put into words, of those that a write to
 /// `/sys/power/state` can give.
 pub(super) fn said_by_libc(why: &str) -> Option<i32> {
@@ -8,7 +11,7 @@ pub(super) fn said_by_libc(why: &str) -> Option<i32> {
         ("Interrupted system call", 4),
         ("Input/output error", 5),
         ("Cannot allocate memory", 12),
-        ("Device or resource busy", 16),
+        ("Device or resource busy", EBUSY),
         ("No such device", 19),
         ("Invalid argument", 22),
         ("No space left on device", 28),

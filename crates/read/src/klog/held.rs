@@ -40,3 +40,24 @@ pub(super) struct Restore {
     /// Its release, if the log tells.
     pub(super) release: Vec<u8>,
 }
+
+/// Whether a message is the first that a kernel says before it reads an image
+/// (kernel/power/hibernate.c:software_resume, kernel/power/swap.c:swsusp_check, 3.0 to 7.3).
+pub(super) fn begins_restore(message: &[u8]) -> bool {
+    const WORDS: [&[u8]; 4] = [
+        b"resume from hibernation",
+        b"Image signature found, resuming",
+        b"Preparing processes for restore.",
+        b"Preparing processes for hibernation restore.",
+    ];
+    WORDS.contains(&message)
+}
+
+/// Whether a message says that an image could not be made or written
+/// (kernel/power/hibernate.c:create_image, kernel/power/swap.c:swsusp_write, 6.1 to 7.3).
+pub(super) fn not_written(message: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] =
+        [b"Cannot find swap device", b"Cannot get swap writer", b"Not enough free swap"];
+    let creating = message.starts_with(b"Error ") && message.ends_with(b" creating image");
+    creating || WORDS.iter().any(|w| message.starts_with(w))
+}

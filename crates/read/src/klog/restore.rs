@@ -3,7 +3,7 @@
 //! down. It has a clock of its own, and is gone when the image runs.
 
 use super::grain::PAUSE;
-use super::held::Restore;
+use super::held::{self, Restore};
 use super::prefix::Record;
 use super::state::Log;
 use super::steps;
@@ -12,27 +12,6 @@ use dormouse_base::time::Ns;
 
 /// The image's clock goes on within this time of when it was made.
 const SOON: Ns = Ns(600_000_000_000);
-
-/// Whether a message is the first that a kernel says before it reads an image
-/// (kernel/power/hibernate.c:software_resume, kernel/power/swap.c:swsusp_check, 3.0 to 7.3).
-pub(super) fn begins(message: &[u8]) -> bool {
-    const WORDS: [&[u8]; 4] = [
-        b"resume from hibernation",
-        b"Image signature found, resuming",
-        b"Preparing processes for restore.",
-        b"Preparing processes for hibernation restore.",
-    ];
-    WORDS.contains(&message)
-}
-
-/// Whether a message says that an image could not be made or written
-/// (kernel/power/hibernate.c:create_image, kernel/power/swap.c:swsusp_write, 6.1 to 7.3).
-pub(super) fn not_written(message: &[u8]) -> bool {
-    const WORDS: [&[u8]; 3] =
-        [b"Cannot find swap device", b"Cannot get swap writer", b"Not enough free swap"];
-    let creating = message.starts_with(b"Error ") && message.ends_with(b" creating image");
-    creating || WORDS.iter().any(|w| message.starts_with(w))
-}
 
 impl Log<'_> {
     /// Whether a line says that the image is whole: it was copied since the line before
@@ -95,7 +74,7 @@ impl Log<'_> {
             self.wake(made_at);
             return None;
         }
-        if begins(text) {
+        if held::begins_restore(text) {
             restore.begun = restore.begun.or(r.time);
         }
         restore.last = r.time.or(restore.last);

@@ -3,10 +3,10 @@
 use super::firmware;
 use super::freeze::{self, elapsed};
 use super::grain::{PAUSE, PRINTING, TICK};
+use super::held::{begins_restore, not_written};
 use super::number::{msecs, number, seconds};
 use super::phase;
 use super::prefix::Record;
-use super::restore;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text;
@@ -29,7 +29,7 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         log.boot_of(text.split(|&b| b == b' ').nth(2).unwrap_or(b""));
         return true;
     }
-    if restore::begins(message(r.text)) && said(r) {
+    if begins_restore(message(r.text)) && said(r) {
         if !log.reads_its_image(b"") {
             log.open(&stamp, false);
             log.t.set_mode(Mode::Disk);
@@ -711,7 +711,7 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.image_made = Some(log.now);
         return true;
     }
-    if restore::not_written(text) {
+    if not_written(text) {
         if let Some(c) = log.t.current().filter(|c| !c.cycle.reads_image) {
             c.told.image_failed = true;
         }
