@@ -543,10 +543,10 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let (mut restores, mut sleeps) = (Vec::new(), Vec::new());
     let mut restoring = false;
     let words: Vec<&str> = [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after"]].concat();
-    for (_, m) in case.messages.having_any(&words) {
+    for (i, m) in case.messages.having_any(&words) {
         restoring = restores_from(m).unwrap_or(restoring);
         match ends(m) {
-            true if restoring => restores.push(m),
+            true if restoring || lost_an_image(&case.messages[i..]) => restores.push(m),
             true => sleeps.push(m),
             false => {}
         }
@@ -554,6 +554,15 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     wakeup(case, sleeps, woken, out);
     let lost = |sources: &[&str], _, confidence| restore_woken(sources, confidence);
     wakeup(case, restores, lost, out);
+}
+
+/// Whether the kernel that reads an image gives it up behind the first of these messages, in
+/// a text that does not show how it began.
+fn lost_an_image(from: &[Message]) -> bool {
+    let near = from.iter().take(NEAR).take_while(|m| stage::begins(m).is_none());
+    let gives_up =
+        |m: &Message| m.says("Failed to load image") || m.says("Failed to load hibernation image");
+    near.into_iter().any(gives_up)
 }
 
 /// Whether from this message on the kernel that reads an image is at work

@@ -14,6 +14,17 @@ use dormouse_base::time::Ns;
 const SOON: Ns = Ns(600_000_000_000);
 
 impl Log<'_> {
+    /// Whether a message says that an image is not restored (kernel/power/hibernate.c:
+    /// software_resume): what the text has of it before, if only a line or two, is no attempt.
+    pub(super) fn loses_image(&mut self, message: &[u8]) -> bool {
+        const WORDS: [&[u8]; 2] = [b"Failed to load image", b"Failed to load hibernation image"];
+        let loses = WORDS.iter().any(|w| message.starts_with(w));
+        if let Some(c) = self.t.current().filter(|c| loses && !c.cycle.lines.begun) {
+            c.cycle.reads_image |= c.cycle.phases.is_empty();
+        }
+        loses
+    }
+
     /// Whether a line says that the image is whole: it was copied since the line before
     /// (kernel/power/snapshot.c:swsusp_save), and nothing slept yet.
     pub(super) fn copies(&mut self, text: &[u8]) -> bool {

@@ -711,6 +711,9 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.image_made = Some(log.now);
         return true;
     }
+    if log.loses_image(text) {
+        return true;
+    }
     if not_written(text) {
         if let Some(c) = log.t.current().filter(|c| !c.cycle.reads_image) {
             c.told.image_failed = true;

@@ -30,7 +30,7 @@ use crate::event::Unused;
 use current::Current;
 use devices::Devices;
 use dormouse_base::capture::{Capture, Machine};
-use dormouse_base::cycle::Cycle;
+use dormouse_base::cycle::{Cycle, Outcome};
 use dormouse_base::device::{Device, DeviceGraph, DeviceId};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::names::{Names, Sym};
@@ -311,7 +311,14 @@ impl Tracker {
         // Beside a whole attempt a line or two of a refusal may be quoted from it.
         if list.iter().any(|(c, _)| c.lines.begun) {
             let has_any = |c: &Cycle| !c.phases.is_empty() || !c.callbacks.is_empty();
-            list.retain(|(c, _)| c.lines.begun || has_any(c));
+            let (kept, quoted) = list.into_iter().partition(|(c, _)| c.lines.begun || has_any(c));
+            list = kept;
+            // Nobody else tells of what ended it.
+            let failed = |(c, _): (Cycle, _)| match c.outcome {
+                Outcome::AbortedByDevice { device, errno } => Some((device?, errno, c.start)),
+                _ => None,
+            };
+            self.failed_before = self.failed_before.or(Vec::into_iter(quoted).find_map(failed));
         }
         for (cycle, _) in &mut list {
             cycle.log = rank.get(cycle.log as usize).copied().unwrap_or(cycle.log);
