@@ -3,6 +3,7 @@
 //! charges of a battery, rounds of an endurance run. In order of the text, so that what
 //! stands between two readings (a sleep, a change, words) tells what they are of.
 
+pub mod android;
 pub(crate) mod asleep;
 pub mod charge;
 pub mod machine;
@@ -11,6 +12,7 @@ pub mod round;
 pub mod table;
 
 use crate::finding::Evidence;
+use android::Battery;
 use charge::{Charge, Drain};
 use machine::{Hardware, Owner};
 use report::Report;
@@ -97,6 +99,8 @@ pub enum Fact {
     },
     /// A root port that a self-test saw outside of D3cold.
     Port(String),
+    /// What Android counts since the last charge.
+    Android(Battery),
 }
 
 /// Which table a condition is of.
@@ -167,6 +171,7 @@ impl Night {
                     | Fact::Report(_)
                     | Fact::Verdict { .. }
                     | Fact::Port(_)
+                    | Fact::Android(_)
             )
         };
         self.items.iter().any(|i| judged(&i.fact))

@@ -331,15 +331,27 @@ fn report(text: &str) -> Option<Drain> {
     })
 }
 
+/// `energy-full: 52.4 Wh` of upower.
+fn full(text: &str, lower: &str) -> Option<Charge> {
+    let rest = &text[text.len() - lower.trim_start().strip_prefix("energy-full:")?.len()..];
+    let (gauge, value, step, _) = quantity(rest.trim_start())?;
+    let of = Some(Gauge::EnergyFull).filter(|_| gauge == Gauge::Energy)?;
+    let (battery, by) = (String::new(), Teller::Program);
+    Some(Charge { battery, of, value, at: None, step, side: None, by, of_sleep: false })
+}
+
 /// Everything about batteries on a line of a program, or in a sentence.
 pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     let unit =
         text.contains('%') || text.contains("Wh") || text.contains("Ah") || has(lower, "percent");
+    // Only batteries have ampere-hours.
+    let hours = text.contains("mAh") && by == Teller::Program && is_of_sleep(lower);
     let named = FILES.iter().any(|f| lower.contains(f.0)) || has(lower, "capacity");
     if !(unit || named) {
         return Vec::new();
     }
-    if let Some(c) = file(text, lower).filter(|_| by != Teller::Person) {
+    let file = || file(text, lower).or_else(|| full(text, lower));
+    if let Some(c) = file().filter(|_| by != Teller::Person) {
         return vec![Fact::Charge(c)];
     }
     if let Some(d) = report(text) {
@@ -351,7 +363,7 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     // Of a car too: a sentence names the battery, or a sleep between two figures.
     let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
     let both = || is_of_sleep(lower) && text.matches('%').count() == 2;
-    if !battery && !both() {
+    if !battery && !hours && !both() {
         return Vec::new();
     }
     told(text, lower, by).into_iter().map(Fact::Charge).collect()

@@ -40,6 +40,32 @@ pub(crate) fn mark(raw: &[u8]) -> Option<Fact> {
     Some(Fact::Clock { begins, ms, precise: false })
 }
 
+/// Seconds since some day of a line that is a date: what `date` prints (`Mon Feb  3 23:05:10 CET
+/// 2031`, `Mon 03 Feb 2031 11:05:10 PM CET`), and upower's `updated:`.
+pub(super) fn date(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let text = text.strip_prefix("updated:").unwrap_or(text).trim_start();
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    if !days.iter().any(|d| text.starts_with(d)) {
+        return None;
+    }
+    let words: Vec<&str> = text.split([' ', ',']).filter(|w| !w.is_empty()).take(9).collect();
+    let place = words.iter().position(|w| ENGLISH.contains(w))?;
+    let m = i64::try_from(ENGLISH.iter().position(|x| *x == words[place])?).ok()? + 1;
+    let day = |i: usize| words.get(i)?.parse::<i64>().ok().filter(|d| (1..=31).contains(d));
+    let d = place.checked_sub(1).and_then(day).or_else(|| day(place + 1))?;
+    let y = words.iter().find_map(|w| w.parse().ok().filter(|y| (1970..3000).contains(y)))?;
+    let at = words.iter().position(|w| w.contains(':'))?;
+    let noon = words.get(at + 1).map_or("", |w| *w);
+    let s = since(y, m, d, words[at])? / 1_000;
+    let hour = s.rem_euclid(86_400) / 3_600;
+    Some(match noon {
+        "PM" | "pm" if hour < 12 => s + 12 * 3_600,
+        "AM" | "am" if hour == 12 => s - 12 * 3_600,
+        _ => s,
+    })
+}
+
 /// Milliseconds since some day of a time in the calendar.
 fn since(y: i64, m: i64, d: i64, clock: &str) -> Option<i64> {
     let mut parts = clock.split([':', '.', ',']);
@@ -80,6 +106,18 @@ fn syslog(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_are_a_date_tell_when() {
+        let of = |t: &str| date(t).expect(t);
+        let plain = of("Tue Feb  4 23:05:10 CET 2031");
+        assert_eq!(of("Tue 04 Feb 2031 11:05:10 PM CET"), plain);
+        assert_eq!(of("  updated:   Tue 04 Feb 2031 11:05:11 PM CET (12 seconds ago)"), plain + 1);
+        assert_eq!(of("Wed Feb  5 12:05:10 AM UTC 2031"), plain + 3_600);
+        for none in ["Monday was fine", "Feb  4 23:05:10 box kernel: x", "Sun 3:10"] {
+            assert_eq!(date(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn the_clock_on_the_wall_is_read_whoever_kept_the_log() {

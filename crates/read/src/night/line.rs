@@ -258,6 +258,15 @@ pub(crate) fn sleeps(command: &str) -> Option<Option<u64>> {
     (state || asks.iter().any(|a| command.contains(a))).then_some(None)
 }
 
+/// Whether a command prints something and sleeps then: `acpi -b; systemctl suspend`.
+pub(crate) fn sleeps_last(command: &str) -> bool {
+    let parts: Vec<&str> = command.split([';', '&']).filter(|p| !p.trim().is_empty()).collect();
+    parts.len() > 1 && !command.contains("; do") && {
+        let (last, head) = (parts[parts.len() - 1], &parts[..parts.len() - 1]);
+        sleeps(last).is_some() && !head.iter().any(|p| sleeps(p).is_some())
+    }
+}
+
 /// `sleep 30`: so long it idled awake.
 pub(crate) fn idles(command: &str) -> Option<u64> {
     let rest = command.strip_prefix("sleep ")?;

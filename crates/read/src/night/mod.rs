@@ -6,12 +6,14 @@
 //! | `count` | counters of hardware sleep, conditions of it |
 //! | `table` | `ltr_show`, turbostat |
 //! | `machine` | /proc/interrupts, /proc/acpi/wakeup, ACPI source, lspci |
+//! | `android` | batterystats |
 //! | `charge` | batteries before and after |
 //! | `clock` | when sleeps began and ended by the clock on the wall |
 //! | `tool` | AMD's report of a cycle, powertop's table |
 //! | `round` | rounds of endurance runs |
 //! | `prose` | what people write of all that |
 
+mod android;
 mod charge;
 mod clock;
 mod count;
@@ -74,6 +76,12 @@ struct Reading {
     starts: Vec<(usize, u64)>,
     /// Place of the last round among the facts.
     round: Option<usize>,
+    /// When what follows was read, in seconds since some day, and of which battery, where lines
+    /// of their own say so.
+    when: Option<i64>,
+    battery: String,
+    /// A sleep at the end of a command, behind what that command prints.
+    slept: Option<(u64, String, Option<u64>)>,
     /// Milliseconds to add to times whose keeper leaves the year out, and the last of them.
     year: (i64, i64),
 }
@@ -101,6 +109,7 @@ pub(crate) fn read(bytes: &[u8]) -> Night {
         }
     }
     r.paragraph_ends();
+    r.sleeps_at_last();
     r.night
 }
 
@@ -191,11 +200,14 @@ impl Reading {
     /// A command: what it reads, whether it sleeps or changes something.
     fn command(&mut self, command: &str, text: &str, at: u64) {
         self.paragraph_ends();
+        self.sleeps_at_last();
         if command.is_empty() {
             return;
         }
         self.tables.apart();
         self.device.clear();
+        self.battery.clear();
+        self.when = None;
         self.files = line::reads(command).iter().map(ToString::to_string).collect();
         self.open = line::table_of(command);
         if self.open == Some("ltr_show") {
@@ -204,11 +216,47 @@ impl Reading {
         let slept = line::sleeps(command);
         let idled = line::idles(command);
         self.push(at, text, Fact::Command(command.into()));
-        if let Some(seconds) = slept {
+        if let Some(seconds) = slept.filter(|_| line::sleeps_last(command)) {
+            self.slept = Some((at, text.into(), seconds));
+        } else if let Some(seconds) = slept {
             self.push(at, text, Fact::Slept(seconds));
         } else if let Some(seconds) = idled {
             self.push(at, text, Fact::Idled(seconds));
         }
+    }
+
+    /// The sleep that the last command ended with.
+    fn sleeps_at_last(&mut self) {
+        if let Some((at, text, seconds)) = self.slept.take() {
+            self.push(at, &text, Fact::Slept(seconds));
+        }
+    }
+
+    /// When the lines below were read, and of which battery.
+    fn dated(&mut self, text: &str) -> bool {
+        if let Some(s) = clock::date(text) {
+            self.when = Some(s);
+            return true;
+        }
+        let text = text.trim_start();
+        let device = text.strip_prefix("Device: /").and_then(|d| d.rsplit('/').next());
+        let path = || text.strip_prefix("native-path:").filter(|_| self.battery.is_empty());
+        if let Some(name) = device.or_else(path) {
+            self.battery = name.trim().into();
+            return true;
+        }
+        false
+    }
+
+    /// A reading of a battery, with what lines above say of it.
+    fn with_time(&self, mut fact: Fact) -> Fact {
+        if let Fact::Charge(c) = &mut fact {
+            c.at = c.at.or(self.when);
+            if c.battery.is_empty() {
+                c.battery.clone_from(&self.battery);
+            }
+        }
+        fact
     }
 
     /// A line with the content of a file that a command just read.
@@ -236,6 +284,13 @@ impl Reading {
         }
         if let Some(owner) = machine::owner(text) {
             self.push(at, text, Fact::Owner(owner));
+            return Some(0);
+        }
+        if self.dated(text) {
+            return Some(0);
+        }
+        if let Some(fact) = android::read(text) {
+            self.push(at, text, fact);
             return Some(0);
         }
         if let Some(fact) = tool::report(text) {
@@ -434,7 +489,10 @@ impl Reading {
         if !sentence {
             let facts = charge::read(text, lower, Teller::Program);
             if !facts.is_empty() {
-                facts.into_iter().for_each(|f| self.push(at, text, f));
+                for f in facts {
+                    let f = self.with_time(f);
+                    self.push(at, text, f);
+                }
                 if let Some(seconds) =
                     prose::lasted(text, lower).and_then(|s| u64::try_from(s).ok())
                 {

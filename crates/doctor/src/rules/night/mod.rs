@@ -2,9 +2,11 @@
 //! blocked it, what it cost, which round of many failed.
 
 mod again;
+mod android;
 mod condition;
 mod cost;
 mod counted;
+mod grew;
 pub(super) mod latency;
 pub(crate) mod owner;
 mod required;
@@ -24,6 +26,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     cost::judge(case, out);
     rounds::judge(case, out);
     owner::judge(case, out);
+    grew::judge(case, out);
+    android::judge(case, out);
     // How deep a sleep was tells what blocked nothing.
     shares::judge(case, out);
     counted::judge(case, out);

@@ -1,0 +1,148 @@
+//! Whether a phone slept while its screen was off, by Android's own counts.
+
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::android::{Battery, Kind};
+use crate::night::{Fact, Item};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A shorter time with the screen off is no night, in ms.
+const NIGHT: u64 = 3_600_000;
+/// A phone that rests is awake for a few per cent; from this share on it hardly slept. Per
+/// cent.
+const AWAKE: u64 = 25;
+/// What the power manager holds for all apps together: those name the app.
+const OF_APPS: &str = "PowerManagerService.WakeLocks";
+
+fn span(ms: u64) -> String {
+    say::span(Ns(i64::try_from(ms).unwrap_or(i64::MAX / 1_000_000).saturating_mul(1_000_000)))
+}
+
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let all = || {
+        case.night.items.iter().filter_map(|i| match &i.fact {
+            Fact::Android(b) => Some((i, b)),
+            _ => None,
+        })
+    };
+    let off = all().find_map(|(i, b)| match b {
+        Battery::ScreenOff { ms, awake } => Some((i, *ms, *awake)),
+        _ => None,
+    });
+    let Some((item, ms, awake)) = off.filter(|o| o.1 >= NIGHT) else { return };
+    let share = awake.saturating_mul(100) / ms;
+    if share < AWAKE {
+        return;
+    }
+    let most = |kind: Kind, by: fn(u64, u64) -> u64| {
+        let of = all().filter_map(|(i, b)| match b {
+            Battery::Held { kind: k, name, ms, times } if *k == kind => {
+                Some((by(*ms, *times), i, name.as_str(), *ms, *times))
+            }
+            _ => None,
+        });
+        // Of equal ones the first.
+        of.max_by_key(|h| (h.0, std::cmp::Reverse(h.1.line)))
+    };
+    let kernel = most(Kind::Kernel, |ms, _| ms);
+    let app = most(Kind::App, |ms, _| ms).filter(|_| kernel.is_none_or(|k| k.2 == OF_APPS));
+    let reason = most(Kind::Reason, |_, times| times);
+    let mut shown: Vec<&Item> = vec![item];
+    let mut words = String::new();
+    match app.or(kernel) {
+        Some((_, i, name, held, times)) if held.saturating_mul(2) >= awake => {
+            words += &format!(
+                " {name} held it for {} ({}).",
+                span(held),
+                say::plural(usize::try_from(times).unwrap_or(0), "time")
+            );
+            shown.push(i);
+        }
+        Some((_, i, name, held, _)) => {
+            words += &format!(
+                " No wake lock explains it: the longest, {name}, was held for {}.",
+                span(held)
+            );
+            shown.push(i);
+        }
+        None => words += " What held it, the text does not say.",
+    }
+    if let Some((_, i, name, _, times)) = reason {
+        words += &format!(
+            " The wake-up reason that came most often is {name} ({} times).",
+            say::grouped(times)
+        );
+        shown.push(i);
+    }
+    let used = all().find_map(|(i, b)| match b {
+        Battery::Discharged(n) => Some((i, *n)),
+        _ => None,
+    });
+    if let Some((i, n)) = used {
+        let an_hour = n.saturating_mul(36_000_000) / ms;
+        words +=
+            &format!(" It took {n} % of the battery, {}.{} % an hour.", an_hour / 10, an_hour % 10);
+        shown.push(i);
+    }
+    let f = Finding::new(("night-awake", Area::Mode, Level::Risk), Confidence::Certain)
+        .says(format!("Of {} with the screen off on battery the machine was awake for {}, {share} %: it hardly slept.{words}", span(ms), span(awake)))
+        .look("Compare two dumps a night apart (dumpsys batterystats --reset, then again); dumpsys power lists the wake locks that are held now.")
+        .shown_by(shown.into_iter().map(Evidence::from));
+    out.push(f);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::Night;
+
+    fn judged(list: Vec<Battery>) -> Vec<Finding> {
+        let items = (1..).zip(list).map(|(line, b)| Item {
+            line,
+            text: format!("line {line}"),
+            fact: Fact::Android(b),
+        });
+        let night = Night { items: items.collect(), ..Night::default() };
+        let mut out = Vec::new();
+        judge(&Case { night, ..Case::default() }, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_phone_that_is_held_awake_names_what_held_it() {
+        let held = |kind, name: &str, minutes: u64, times| Battery::Held {
+            kind,
+            name: name.into(),
+            ms: minutes * 60_000,
+            times,
+        };
+        let off = |minutes: u64, awake: u64| Battery::ScreenOff {
+            ms: minutes * 60_000,
+            awake: awake * 60_000,
+        };
+        let night = |awake| {
+            vec![
+                off(600, awake),
+                held(Kind::Kernel, "baro_wl", 310, 9),
+                held(Kind::Kernel, "nfc_wl", 2, 800),
+                held(Kind::App, "u0a3 sync", 5, 2),
+                held(Kind::Reason, "31:baro", 4, 9),
+            ]
+        };
+        let found = judged(night(400));
+        let words = &found[0].sentence;
+        assert!(words.contains("66 %: it hardly slept. baro_wl held it for 5 h 10 min"), "{words}");
+        assert!(words.contains("31:baro (9 times)") && !words.contains("sync"), "{words}");
+        assert!(judged(night(60)).is_empty(), "a tenth awake is a good night");
+        assert!(judged(vec![off(30, 30)]).is_empty(), "half an hour is no night");
+        let apps = vec![
+            off(120, 100),
+            held(Kind::Kernel, OF_APPS, 90, 9),
+            held(Kind::App, "u0a3 sync", 80, 2),
+        ];
+        assert!(judged(apps)[0].sentence.contains("u0a3 sync held it"));
+        let none = vec![off(120, 100), held(Kind::Kernel, "wl", 9, 9)];
+        assert!(judged(none)[0].sentence.contains("No wake lock explains it"));
+    }
+}

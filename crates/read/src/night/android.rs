@@ -1,0 +1,89 @@
+//! What Android's `dumpsys batterystats` says of the time since the last charge
+//! (frameworks/base, BatteryStats.java:dumpLocked, Android 5 to 14).
+
+use super::count::number;
+use dormouse_doctor::night::Fact;
+use dormouse_doctor::night::android::{Battery, Kind};
+
+/// `8h 2m 1s 3ms` in ms, and what follows.
+fn time(text: &str) -> Option<(u64, &str)> {
+    let units = [("ms", 1), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    let (mut ms, mut rest, mut any) = (0u64, text.trim_start(), false);
+    while let Some((n, after)) = number(rest) {
+        let Some((unit, scale)) = units.iter().find(|u| after.starts_with(u.0)) else { break };
+        let after = &after[unit.len()..];
+        if !(after.is_empty() || after.starts_with([' ', ','])) {
+            break;
+        }
+        ms = ms.saturating_add(n.saturating_mul(*scale));
+        (rest, any) = (after.trim_start(), true);
+    }
+    any.then_some((ms, rest))
+}
+
+/// A row of a list: who, how long, how often.
+fn row(text: &str, kind: Kind) -> Option<Battery> {
+    // Names have colons too.
+    let (name, (ms, rest)) = text
+        .rmatch_indices(": ")
+        .find_map(|(at, mark)| Some((&text[..at], time(&text[at + mark.len()..])?)))?;
+    let times = rest.strip_prefix('(').and_then(number).filter(|n| n.1.starts_with(" times)"));
+    let times = times.map(|n| n.0)?;
+    rest.ends_with("realtime").then(|| Battery::Held { kind, name: name.trim().into(), ms, times })
+}
+
+/// A line of it.
+pub(super) fn read(text: &str) -> Option<Fact> {
+    let text = text.trim();
+    let one = || {
+        if let Some(rest) = text.strip_prefix("Time on battery screen off:") {
+            let (ms, rest) = time(rest)?;
+            let (_, rest) = rest.split_once("realtime,")?;
+            return Some(Battery::ScreenOff { ms, awake: time(rest)?.0 });
+        }
+        if let Some(rest) = text.strip_prefix("Amount discharged while screen off:") {
+            return Some(Battery::Discharged(number(rest.trim_start())?.0));
+        }
+        let lists = [
+            ("Kernel Wake lock ", Kind::Kernel),
+            ("Wakeup reason ", Kind::Reason),
+            ("Wake lock ", Kind::App),
+        ];
+        lists.into_iter().find_map(|(head, kind)| row(text.strip_prefix(head)?, kind))
+    };
+    one().map(Fact::Android)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_batterystats_are_read_with_their_times() {
+        let of = |t: &str| match read(t) {
+            Some(Fact::Android(b)) => Some(b),
+            _ => None,
+        };
+        let off = "  Time on battery screen off: 1d 2h 1m 2s 30ms (95.1%) realtime, 40m 5s 1ms (2.4%) uptime";
+        assert_eq!(of(off), Some(Battery::ScreenOff { ms: 93_662_030, awake: 2_405_001 }));
+        let row = |kind, name: &str, ms, times| {
+            Some(Battery::Held { kind, name: name.into(), ms, times })
+        };
+        assert_eq!(
+            of("  Kernel Wake lock a: b_wl: 2h 0m 1s 5ms (77 times) realtime"),
+            row(Kind::Kernel, "a: b_wl", 7_201_005, 77)
+        );
+        assert_eq!(
+            of("  Wake lock u0a7 *job*/org.x/.Y: 9s 12ms (3 times) max=620 realtime"),
+            row(Kind::App, "u0a7 *job*/org.x/.Y", 9_012, 3)
+        );
+        assert_eq!(
+            of("  Wakeup reason 57:smp2p:hub: 4m 1s 20ms (8 times) realtime"),
+            row(Kind::Reason, "57:smp2p:hub", 241_020, 8)
+        );
+        assert_eq!(of("  Amount discharged while screen off: 24"), Some(Battery::Discharged(24)));
+        for none in ["Wake lock: the longest", "Kernel Wake lock x: (2 times) realtime", "8h 2m"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}
