@@ -2,10 +2,8 @@
 
 use super::rounds;
 use super::turns::{Turn, turns};
-use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::Message;
 use crate::night::{Fact, Item};
 use crate::rules::wake;
 use dormouse_base::say;
@@ -20,8 +18,8 @@ const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
 const TURNS: usize = 3;
 
-/// Whether the messages of a sleep say that it was given up: no sleep, however long it took.
-fn is_refused(messages: &[Message]) -> bool {
+/// Whether the messages of a turn say that it was given up: no sleep, however long it took.
+fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     let words = [
         "failed after",
         "aborted",
@@ -30,13 +28,10 @@ fn is_refused(messages: &[Message]) -> bool {
         "Wakeup pending",
         "Abort",
     ];
-    messages.iter().any(|m| words.iter().any(|w| m.has(w)))
-}
-
-fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     let first = case.messages.partition_point(|m| m.line < t.begin.line);
     let end = case.messages.partition_point(|m| m.line <= t.end.line);
-    is_refused(case.messages.get(first..end).unwrap_or_default())
+    let inside = case.messages.get(first..end).unwrap_or_default();
+    inside.iter().any(|m| words.iter().any(|w| m.has(w)))
 }
 
 fn span(ms: i64) -> String {
@@ -61,9 +56,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     if best.len() < TURNS {
         soon(&all, case, out);
-        if all.is_empty() {
-            by_stamps(case, out);
-        }
         return;
     }
     let lengths: Vec<i64> = best.iter().map(|t| t.to - t.from).collect();
@@ -107,34 +99,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
-/// By the kernel's own clock alone so many sleeps are a loop, with so little between them: it
-/// stands still in most sleeps, and does not tell how long they were.
-const STAMPED: usize = 4;
-const AT_ONCE: Ns = Ns(10_000_000_000);
-
-/// Sleeps that follow each other at once, by the stamps of a kernel's log.
-fn by_stamps(case: &Case, out: &mut Vec<Finding>) {
-    let near = |a: &Attempt, b: &Attempt| {
-        let awake = b.entry.zip(a.exit).map(|(b, a)| b - a);
-        a.mode == b.mode
-            && [a, b].iter().all(|x| x.closed && !x.inside && !is_refused(case.of(x)))
-            && awake.is_some_and(|t| t > Ns::ZERO && t < AT_ONCE)
-    };
-    let run = case.attempts.chunk_by(near).max_by_key(|r| r.len()).unwrap_or_default();
-    let sleeps = run.iter().all(|a| a.mode != "hibernation");
-    if run.len() < STAMPED || !sleeps || rounds::are_ordered(case) {
-        return;
-    }
-    let awake = run.windows(2).filter_map(|w| w[1].entry.zip(w[0].exit)).map(|(b, a)| b - a).max();
-    let ends = [run[0].first, run[run.len() - 1].end - 1];
-    let f = Finding::new(("wake-loop", Area::Mode, Level::Note), Confidence::Likely)
-        .says(format!("{} in a row, with at most {} awake between them: something woke it each time and nothing held it awake, or a test sent it to sleep again. How long each was, the kernel's own clock does not tell.", say::plural(run.len(), "sleep"), say::span(awake.unwrap_or(Ns::ZERO))))
-        .look("A log with the time of day (journalctl -k) tells how long each was; pm_debug_messages names what woke it.")
-        .times(run.len())
-        .shown_by(ends.iter().filter_map(|&at| case.messages.get(at)).map(Evidence::from));
-    out.push(f);
-}
-
 /// So soon after a wake-up nobody asked for the next sleep.
 const SOON: i64 = 5_000;
 
@@ -166,7 +130,6 @@ const AFTER: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::{Place, attempts};
     use crate::night::Night;
 
     fn case(marks: &[(i64, i64)]) -> Case {
@@ -191,42 +154,5 @@ mod tests {
         assert!(out.is_empty());
         judge(&case(&[(0, 20_000), (20_400, 90_000)]), &mut out);
         assert_eq!(out[0].id, "wake-again");
-    }
-
-    #[test]
-    fn sleeps_at_once_after_each_other_are_a_loop_by_the_kernels_clock_alone() {
-        let log = |awake: i64, refused: bool| {
-            let mut lines = Vec::new();
-            for i in 0..5 {
-                let at = i * (60_000 + awake);
-                lines.push((at, "PM: suspend entry (s2idle)"));
-                if refused {
-                    lines.push((
-                        at + 5,
-                        "PM: Some devices failed to suspend, or early wake event detected",
-                    ));
-                }
-                lines.push((at + 60_000, "PM: suspend exit"));
-            }
-            let mut case = Case::of_log(&lines);
-            let step = if refused { 3 } else { 2 };
-            let place = |i: u64| Place {
-                mode: "s2idle",
-                first: i * step + 1,
-                last: i * step + step,
-                begun: true,
-                closed: true,
-                ..Place::default()
-            };
-            let places: Vec<Place> = (0..5).map(place).collect();
-            case.attempts = attempts(&case.messages, &places).0;
-            let mut out = Vec::new();
-            judge(&case, &mut out);
-            out
-        };
-        let found = log(1_500, false);
-        assert!(found[0].sentence.starts_with("5 sleeps in a row, with at most 1.5 s awake"));
-        assert!(log(30_000, false).is_empty(), "somebody may have come");
-        assert!(log(1_500, true).is_empty(), "what was refused is tried again");
     }
 }
