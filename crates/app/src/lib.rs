@@ -49,6 +49,8 @@ pub mod nothing;
 #[cfg(feature = "host")]
 pub mod plan;
 #[cfg(feature = "host")]
+pub mod redact;
+#[cfg(feature = "host")]
 pub mod replay;
 #[cfg(feature = "host")]
 pub mod settings;

@@ -69,13 +69,32 @@ impl Names {
         if number == u32::MAX {
             return Sym::EMPTY;
         }
+        self.push(text, end, hash);
+        Sym(number)
+    }
+
+    /// The same ids, with other texts for them.
+    pub fn renamed(&self, mut text_of: impl FnMut(&str) -> String) -> Names {
+        let mut out = Names::default();
+        for n in 1..self.ends.len() as u32 {
+            let mut text = text_of(self.get(Sym(n)));
+            if out.text.len() + text.len() > u32::MAX as usize {
+                text.clear();
+            }
+            out.push(&text, (out.text.len() + text.len()) as u32, hash(text.as_bytes()));
+        }
+        out
+    }
+
+    /// Adds a text, whether it is there or not.
+    fn push(&mut self, text: &str, end: u32, hash: u32) {
+        let number = Sym(self.ends.len() as u32);
         if self.ends.len() * 3 >= self.marks.len() * 2 {
             self.grow();
         }
         self.text.push_str(text);
         self.ends.push(end);
-        self.place(hash, Sym(number));
-        Sym(number)
+        self.place(hash, number);
     }
 
     /// The id of bytes from a log.

@@ -14,6 +14,7 @@ mod apply;
 mod asked;
 mod changes;
 mod exit;
+mod redact;
 mod surface;
 #[cfg(test)]
 mod typed;

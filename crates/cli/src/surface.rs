@@ -5,7 +5,7 @@
 //! Which form answers is told by the options that are given, else by the input;
 //! `--only` chooses. The words of before 1.0 name a form and answer as they did.
 
-use crate::{exit, terminal};
+use crate::{exit, redact, terminal};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
@@ -128,6 +128,9 @@ impl Verb {
 
     fn with_all_options(&self) -> Command {
         let mut command = Command::new(self.name());
+        if redact::is_for(self.words) {
+            command = command.arg(redact::option(self.words));
+        }
         if let [form] = self.forms {
             command = (form.args)(command);
             return if self.examples.is_empty() {
@@ -191,7 +194,7 @@ impl Verb {
             .ids()
             .map(clap::Id::as_str)
             .filter(|id| given.value_source(id) == Some(ValueSource::CommandLine))
-            .filter(|id| *id != ONLY && *id != "input")
+            .filter(|id| ![ONLY, "input", redact::NAME].contains(id))
             .collect();
         let of = |f: &&'static Form| match asked.is_empty() {
             true => true,
@@ -358,17 +361,19 @@ fn run_now(words: Vec<OsString>) -> Ran {
         (name, given, depth) = (&whole, inner, 2);
     }
     let verb = VERBS.iter().find(|v| v.words == name).expect("a verb of the table");
-    let rest: Vec<OsString> = words[depth..].to_vec();
-    if verb.all {
-        return understood(all::sections(verb, given, &without_only(rest)));
-    }
+    let (rest, redact) = redact::taken(words[depth..].to_vec(), verb.words);
     let inputs = Given::new(&inputs_of(given));
+    if verb.all {
+        let rest = without_only(rest);
+        let run = || all::sections(verb, given, &inputs, &rest);
+        return understood(redact::answered(redact, &inputs, None, run));
+    }
     let form = match verb.form(given, &inputs) {
         Ok(form) => form,
         Err(e) => return Ok(Err(e)),
     };
     let rest = if verb.forms.len() > 1 { without_only(rest) } else { rest };
-    run_form(verb, form, rest, &inputs)
+    run_form(verb, form, (rest, redact), &inputs)
 }
 
 /// What a form cannot understand is no failure of its answer.
@@ -387,20 +392,28 @@ fn run_before(verb: &'static Verb, form: &'static Form, rest: Vec<OsString>) -> 
     let old: Vec<_> = old.iter().take(said).map(|w| w.to_string_lossy()).collect();
     let words = new.split(' ').map(OsString::from).chain(rest.iter().cloned()).collect();
     terminal::remarked(&format!("dormouse: \"{}\" is now \"{new}\"\n", old.join(" ")));
+    let (rest, redact) = redact::taken(rest, verb.words);
     terminal::told(words, || match verb.all {
-        true => understood(all::only(verb, form, &rest)),
-        false => run_form(verb, form, rest, &Given::new(&[])),
+        true => understood(all::only(verb, form, (&rest, redact))),
+        false => run_form(verb, form, (rest, redact), &Given::new(&[])),
     })
 }
 
-/// Runs a form, with what was read already to know that it is the one.
-fn run_form(verb: &Verb, form: &'static Form, rest: Vec<OsString>, read: &Given) -> Ran {
+/// Runs a form by its words, and whether it answers for others, with what was read already to
+/// know that it is the one.
+fn run_form(
+    verb: &Verb,
+    form: &'static Form,
+    (rest, redact): (Vec<OsString>, bool),
+    read: &Given,
+) -> Ran {
     let matches = parsed(verb, form, &rest)?;
     let paths = named(form, &matches);
-    if paths == read.paths() {
-        return Ok((form.run)(&matches, read));
-    }
-    Ok((form.run)(&matches, &read.only(&paths)))
+    let others = (paths != read.paths()).then(|| read.only(&paths));
+    let given = others.as_ref().unwrap_or(read);
+    let root = matches.try_get_raw("root").ok().flatten().and_then(|mut r| r.next());
+    let root = root.map(OsString::from);
+    Ok(redact::answered(redact, given, root.as_ref(), || (form.run)(&matches, given)))
 }
 
 /// The inputs of a form, as its own words name them.

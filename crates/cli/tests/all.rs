@@ -31,6 +31,7 @@ mod ran;
 mod readme;
 mod reality;
 mod record;
+mod redact;
 mod replay;
 mod screens;
 mod show;

@@ -86,6 +86,14 @@ impl Given {
         self.door.raw(path)
     }
 
+    /// Shows `each` the content of every file behind the inputs. What cannot be read is left
+    /// out: whoever asks for it is told why.
+    pub fn each_content(&self, each: &mut dyn FnMut(&[u8])) {
+        for input in self.inputs() {
+            let _ = self.door.for_each(&input, &mut |source| each(source.bytes));
+        }
+    }
+
     fn inputs(&self) -> Vec<Input> {
         self.paths.iter().map(Input::from_arg).collect()
     }

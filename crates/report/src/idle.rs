@@ -1,7 +1,7 @@
 //! The page of CPU idle states: every sleep of a trace on a shared timeline, and
 //! what another governor would make of its wake-ups.
 
-use crate::block::Blocks;
+use crate::block::{Blocks, Said};
 use crate::{Error, page};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::tally::Sleeps;
@@ -21,6 +21,8 @@ pub struct Input<'a> {
     pub governor: Option<&'a str>,
     /// The command line of the input, for commands to copy.
     pub input: &'a str,
+    /// A text as the page may say it.
+    pub said: Said,
 }
 
 /// Most sleeps in the page; of more, the first in time are drawn.
@@ -79,7 +81,7 @@ pub fn render(input: &Input<'_>) -> Result<String, Error> {
     if !page::is_built() {
         return Err(Error::NoPage);
     }
-    let mut blocks = Blocks::new();
+    let mut blocks = Blocks::new(input.said);
     let summary = summary(input, sleeps, &mut blocks);
     blocks.set_summary(&summary);
     Ok(page::assemble_idle(&blocks))

@@ -1,5 +1,6 @@
 //! What a report is made of, and how much of it is kept.
 
+use crate::block::Said;
 use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_words::doctor::Worded;
@@ -32,6 +33,8 @@ pub struct Options {
     pub callbacks: usize,
     /// Most devices named in the page.
     pub devices: usize,
+    /// A text as the page may say it.
+    pub said: Said,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             cycle_callbacks: 100_000,
             callbacks: 400_000,
             devices: 20_000,
+            said: |text| text,
         }
     }
 }

@@ -51,7 +51,7 @@ mod tests {
             println!("SKIPPED: the page is not built (make web)");
             return;
         }
-        for page in [assemble("", &Blocks::default()), assemble_idle(&Blocks::default())] {
+        for page in [assemble("", &Blocks::new(|t| t)), assemble_idle(&Blocks::new(|t| t))] {
             assert!(!page.contains("<!--dormouse:"));
             let begin = page.split_once("id=\"simulator\">").expect("a simulator").1;
             let text = begin.split_once("</script>").expect("its end").0;

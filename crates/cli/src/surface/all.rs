@@ -1,7 +1,7 @@
 //! A command that takes in several subjects at once: one section each.
 
 use super::{Form, Section, Verb, parsed};
-use crate::terminal;
+use crate::{redact, terminal};
 use anyhow::Result;
 use clap::ArgMatches;
 use dormouse_app::failure::{Nothing, Usage};
@@ -22,9 +22,13 @@ struct Said {
 ///
 /// # Errors
 /// If none finds anything, that of the first; else what went wrong beside.
-pub(super) fn sections(verb: &'static Verb, matches: &ArgMatches, rest: &[OsString]) -> Result<()> {
+pub(super) fn sections(
+    verb: &'static Verb,
+    matches: &ArgMatches,
+    given: &Given,
+    rest: &[OsString],
+) -> Result<()> {
     let mut forms = verb.fitting(matches)?;
-    let given = Given::new(&super::inputs_of(matches));
     let asked = matches.get_many::<String>(super::ONLY).is_some();
     let one = forms.len() == 1;
     if !asked && !one {
@@ -41,25 +45,29 @@ pub(super) fn sections(verb: &'static Verb, matches: &ArgMatches, rest: &[OsStri
     if forms.len() > 2 {
         given.read_all();
     }
-    let question = Question { verb, rest, given: &given, alone };
+    let question = Question { verb, rest, given, alone };
     match matches.get_flag("json") {
         true => document(&question, &forms),
         false => screen(&question, &forms),
     }
 }
 
-/// One form of `verb`, in the document of the verb.
+/// One form of `verb`, in the document of the verb, and whether for others.
 ///
 /// # Errors
 /// What the form says.
-pub(super) fn only(verb: &'static Verb, form: &'static Form, rest: &[OsString]) -> Result<()> {
+pub(super) fn only(
+    verb: &'static Verb,
+    form: &'static Form,
+    (rest, redact): (&[OsString], bool),
+) -> Result<()> {
     let matches = parsed(verb, form, rest)?;
     let given = Given::new(&super::named(form, &matches));
     let question = Question { verb, rest, given: &given, alone: true };
-    match rest.iter().any(|w| w == "--json") {
+    redact::answered(redact, &given, None, || match rest.iter().any(|w| w == "--json") {
         true => document(&question, &[form]),
         false => screen(&question, &[form]),
-    }
+    })
 }
 
 /// What every section is asked.

@@ -106,7 +106,7 @@ pub(crate) fn group(name: &'static str) -> Command {
 /// Options that few need: `--set` takes them.
 pub(crate) fn rare(words: &str) -> &'static [&'static str] {
     match words {
-        "show" => &["csv", "markdown", "pack", "draws", "break-even"],
+        "show" => &["csv", "markdown", "pack", "draws", "break-even", "redact"],
         "check" => &[
             "fw-devlink",
             "strict",
@@ -118,6 +118,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "against",
             "latency",
             "kcidb-build",
+            "redact",
         ],
         "export" => &[
             "pm-async",
@@ -130,6 +131,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "leave-suspended",
             "cpus",
             "table",
+            "redact",
         ],
         "predict" => &[
             "pm-async",
@@ -232,6 +234,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "profile",
             "baseline",
             "sleep",
+            "redact",
         ],
         "tune" => &[
             "candidates",

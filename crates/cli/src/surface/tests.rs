@@ -17,7 +17,7 @@ pub(crate) fn parses(words: &[String]) -> Result<(), String> {
         None => (name.to_string(), given, 2),
     };
     let verb = VERBS.iter().find(|v| v.words == name).ok_or("no such command")?;
-    let mut rest = words[depth..].to_vec();
+    let (mut rest, _) = crate::redact::taken(words[depth..].to_vec(), verb.words);
     if verb.forms.len() > 1 {
         rest = super::without_only(rest);
     }

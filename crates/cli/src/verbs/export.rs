@@ -2,7 +2,7 @@
 
 use crate::changes::ChangeArgs;
 use crate::number::number;
-use crate::terminal;
+use crate::{redact, terminal};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use dormouse_app::explain::labelled;
@@ -65,7 +65,8 @@ enum Table {
 
 /// Runs the verb.
 pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
-    let (labels, all): (Vec<String>, Vec<Explained>) = labelled(given, false)?.into_iter().unzip();
+    let (mut labels, mut all): (Vec<String>, Vec<Explained>) =
+        labelled(given, false)?.into_iter().unzip();
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
@@ -87,6 +88,10 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
     let binary = matches!(args.to, Form::Perfetto | Form::Parquet);
     if binary && args.output.as_os_str() == "-" && terminal::is_watched() {
         bail!(Usage("the output is binary: use -o FILE or a pipe".into()));
+    }
+    if binary {
+        labels.iter_mut().for_each(|l| *l = redact::name(l));
+        all.iter_mut().for_each(|e| redact::capture(&mut e.capture));
     }
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
         Some(e) if !changes.is_empty() => {
@@ -113,6 +118,9 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
         }
     };
     if args.output.as_os_str() == "-" {
+        if binary {
+            redact::is_done();
+        }
         return terminal::print_with(|out| {
             let mut bytes = Vec::new();
             write(&mut bytes)?;
@@ -122,7 +130,14 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
     let shown = args.output.display();
     let file = File::create(&args.output).with_context(|| format!("{shown} cannot be written"))?;
     let mut out = BufWriter::new(file);
-    let wrote = write(&mut out).and_then(|()| out.flush());
+    let wrote = match binary {
+        true => write(&mut out),
+        false => {
+            let mut text = Vec::new();
+            write(&mut text).and_then(|()| out.write_all(&redact::text(text)))
+        }
+    };
+    let wrote = wrote.and_then(|()| out.flush());
     wrote.with_context(|| format!("{shown} cannot be written"))?;
     terminal::wrote(&args.output, "");
     Ok(())

@@ -1,6 +1,7 @@
 //! `dormouse report`: one HTML file that shows and explains captures.
 
 use super::idle::asked::typed_all;
+use crate::redact;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::explain::labelled;
@@ -19,7 +20,8 @@ use std::path::PathBuf;
 /// Of a trace with cpu_idle and no system sleep it shows the sleeps of CPUs; a dump
 /// of the machine's idle states beside it lets it judge them.
 /// The file opens from disk in any browser, loads nothing from a network, and
-/// can be attached to a bug report. docs/reading-the-report.md explains it.
+/// can be attached to a bug report. Words such as host-1 stand for what identifies the
+/// machine or its owner, unless --redact=no is given. docs/reading-the-report.md explains it.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse report recording.tar.gz -o report.html\n  dormouse report --compare before.tar.gz after.tar.gz -o report.html\n  dormouse report trace.txt states.txt -o report.html"
@@ -67,7 +69,7 @@ pub(crate) fn run(args: ReportArgs, given: &Given) -> Result<()> {
     let title = args.title.clone().unwrap_or_else(|| {
         format!("dormouse report: {}", captures.first().map_or("", |l| l.label))
     });
-    let html = render(&captures, &Options { title, ..Options::default() })?;
+    let html = render(&captures, &Options { title, said: redact::text, ..Options::default() })?;
     written(&args, &html)
 }
 
@@ -97,12 +99,14 @@ fn sleeps(args: &ReportArgs, given: &Given) -> Result<Option<String>> {
     };
     let title = args.title.clone().unwrap_or_else(|| format!("dormouse report: {typed}"));
     let governor = shown.reading.snapshots.iter().find_map(|s| s.governor.as_deref());
-    let input = page_of::Input { title: &title, page: &page, governor, input: &typed };
+    let input =
+        page_of::Input { title: &title, page: &page, governor, input: &typed, said: redact::text };
     Ok(Some(page_of::render(&input)?))
 }
 
 fn written(args: &ReportArgs, html: &str) -> Result<()> {
     if args.output.as_os_str() == "-" {
+        redact::is_done();
         return crate::terminal::print(html);
     }
     let shown = args.output.display();

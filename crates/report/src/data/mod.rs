@@ -34,7 +34,7 @@ use summary::*;
 
 /// All blocks of a report over `captures`.
 pub(crate) fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
-    let mut blocks = Blocks::new();
+    let mut blocks = Blocks::new(options.said);
     let mut names = NameTable::default();
     let mut left_out = Vec::new();
     let mut room = options.callbacks;
