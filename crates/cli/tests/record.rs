@@ -404,3 +404,66 @@ fn sync_writes_the_files_that_run_it_before_each_sleep() {
     let after = std::process::Command::new(&hook).args(["post", "suspend"]).output().unwrap();
     assert!(after.status.success() && after.stdout.is_empty(), "{after:?}");
 }
+
+#[test]
+fn a_campaign_asks_as_a_recording_does_and_changes_nothing_before() {
+    let dir = tree();
+    let before = files(&dir);
+    let place = dir.path().join("c");
+    let campaign = ["record", "--campaign", place.to_str().unwrap(), "--pm-test", "devices"];
+    let with = |more: &[&'static str]| dormouse(&dir, &[&campaign[..], more].concat());
+    with(&["--cycles", "5000", "--within", "24h", "--random", "5s..60s", "--stop-after", "3"])
+        .assert()
+        .code(2)
+        .stderr(broken("add --yes to test suspending 5000 times"));
+    with(&["--random", "9s..5s"]).assert().code(2).stderr(broken("must be the shorter"));
+    with(&["--output", "a.tar.gz"]).assert().code(2).stderr(broken("cannot be used with"));
+    dormouse(&dir, &["record", "--stop-after", "3"]).assert().code(2).stderr(broken("--campaign"));
+    assert_eq!(files(&dir), before);
+}
+
+/// A list that was cut by a restart in its fourth cycle; no further cycle is asked for.
+#[test]
+fn a_campaign_says_what_was_cut_and_what_it_shows() {
+    let dir = tree();
+    let place = dir.path().join("c");
+    fs::create_dir_all(&place).unwrap();
+    let mut list = String::from("{\"what\":\"start\",\"boot_id\":\"b0\",\"pm_trace\":false}\n");
+    for cycle in 1..4 {
+        list += &format!("{{\"what\":\"begin\",\"cycle\":{cycle},\"at\":9}}\n");
+        let (result, device) = if cycle == 2 { (-16, "\"0000:05:00.0\"") } else { (0, "null") };
+        let end = format!("\"cycle\":{cycle},\"result\":{result},\"device\":{device}");
+        list += &format!("{{\"what\":\"end\",{end}}}\n");
+    }
+    list += "{\"what\":\"lost\",\"cycle\":3,\"devices\":[\"2-1 (uas)\"]}\nnot a line\n\
+             {\"what\":\"begin\",\"cycle\":4,\"at\":9}\n{\"what\":\"asleep\",\"cycle\":4}\n{\"what";
+    fs::write(place.join("campaign.jsonl"), list).unwrap();
+    let said = |more: &[&str], code: i32| {
+        let words = ["record", "--yes", "--campaign", place.to_str().unwrap(), "--cycles", "4"];
+        let out = dormouse(&dir, &[&words, more].concat()).assert().code(code);
+        let out = out.get_output();
+        let text = |bytes: &[u8]| {
+            String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        (text(&out.stdout), text(&out.stderr))
+    };
+    let (out, err) = said(&[], 0);
+    let cut = "Cycle 4 was cut: the machine went to sleep and was started again: it hung or lost \
+               power on the way down, asleep or on the way up. It counts as failed.";
+    assert!(err.contains(cut), "{err}");
+    for words in [
+        "2 of 4 cycles failed, 50.00 %: at 95 %, between 6.76 and 93.24 % of all do.",
+        "3,142 cycles more without a failure",
+        "would show less than 1 in 500 at 95 %",
+        "Cycle 2 failed: Device or resource busy (os error 16) (device 0000:05:00.0).",
+        cut,
+        "Gone after cycle 3: 2-1 (uas).",
+        "1 line of the campaign's list cannot be read",
+        "Next: dormouse show ",
+    ] {
+        assert!(out.contains(words), "{words} in {out}");
+    }
+    // It was said when it was found; the campaign as a whole keeps it.
+    let (out, err) = said(&["--stop-after", "2"], 4);
+    assert!(out.contains(cut) && !err.contains("cut"), "{out}\n{err}");
+}

@@ -126,20 +126,24 @@ fn kept_place(root: &Root, folder: &str, number: u32) -> PathBuf {
 /// needs to start.
 const STARTING: (u32, Duration) = (20, Duration::from_millis(5));
 
+/// Whether a lock can be had. Its holder's ends with its process, however that ended; a child
+/// that it was starting has the lock too, until it runs its own program (execve(2)).
+pub(crate) fn comes(mut lock: impl FnMut() -> bool) -> bool {
+    (0..STARTING.0).any(|again| {
+        if again > 0 {
+            thread::sleep(STARTING.1);
+        }
+        lock()
+    })
+}
+
 fn look(root: &Root, place: &Path, own: bool) -> io::Result<Found> {
     let file = match File::open(place) {
         Ok(f) => f,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(e),
     };
-    // The holder's lock ends with its process, however that ended. A child that it
-    // was starting has the lock too, until it runs its own program (execve(2)).
-    let held = (0..STARTING.0).all(|again| {
-        if again > 0 {
-            thread::sleep(STARTING.1);
-        }
-        file.try_lock_shared().is_err()
-    });
+    let held = !comes(|| file.try_lock_shared().is_ok());
     let mut lines = BufReader::new(&file).split(b'\n');
     let head = lines.next().transpose()?.and_then(|l| serde_json::from_slice::<Head>(&l).ok());
     let pid = head.as_ref().map_or(0, |h| h.pid);

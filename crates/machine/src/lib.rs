@@ -13,6 +13,8 @@
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
 pub mod apply;
+pub mod campaign;
+pub mod cut;
 pub mod devices;
 pub mod domains;
 pub mod file;

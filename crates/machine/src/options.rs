@@ -235,6 +235,8 @@ impl Wake {
 pub struct Options {
     /// Cycles to record.
     pub cycles: u32,
+    /// The number of the first of them.
+    pub first: u32,
     /// Sleep state.
     pub state: State,
     /// `deep`, `s2idle` or `shallow`; `None` leaves it alone.
@@ -276,6 +278,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             cycles: 1,
+            first: 1,
             state: State::Mem,
             mem_sleep: None,
             disk: None,

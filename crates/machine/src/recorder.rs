@@ -13,6 +13,7 @@ use dormouse_read::capture_file::schema::{
     Settings, VERSION, WaitingTask,
 };
 use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// What happens, for a progress display.
@@ -45,6 +46,25 @@ pub trait Watch {
     /// Something happened.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
+    }
+    /// A cycle begins; an error stops it before anything is done.
+    fn begin(&mut self, cycle: u32) -> io::Result<()> {
+        let _ = cycle;
+        Ok(())
+    }
+    /// Takes a cycle to where it outlives this process; gives it back if it is to stay in
+    /// memory.
+    fn keep(
+        &mut self,
+        file: &CaptureFile,
+        cycle: CycleMembers,
+    ) -> io::Result<Option<CycleMembers>> {
+        let _ = file;
+        Ok(Some(cycle))
+    }
+    /// How long to wait before the next cycle.
+    fn pause(&mut self, usual: Duration) -> Duration {
+        usual
     }
     /// Whether to end after the cycle in hand.
     fn stop(&self) -> bool {
@@ -105,6 +125,9 @@ pub enum Error {
     /// The trace could not be read, or memory for it not be had.
     #[error("the trace cannot be read: {0}")]
     Trace(std::io::Error),
+    /// A cycle could not be kept.
+    #[error("what was recorded cannot be kept: {0}")]
+    Kept(std::io::Error),
     /// The command of a watch could not be started.
     #[error("cannot run {command}: {source}")]
     Command {
@@ -296,25 +319,32 @@ fn run(
         });
     }
     watch.progress(Progress::Ready { devices: devices.len(), links: recording.file.links.len() });
-    for number in 1..=options.cycles {
+    for number in options.first..options.first.saturating_add(options.cycles) {
         if watch.stop() {
             break;
         }
-        if number > 1 && !guard.is_dry() && !pause(options.interval, watch) {
-            break;
+        if number > options.first && !guard.is_dry() {
+            let interval = watch.pause(options.interval);
+            if !pause(interval, watch) {
+                break;
+            }
         }
         watch.progress(Progress::Begin(number));
+        watch.begin(number).map_err(Error::Kept)?;
         let cycle = cycle(root, options, guard, &instance, kmsg.as_mut(), &devices, number)?;
         if guard.is_dry() {
             // The others would write the same.
             break;
         }
-        watch.progress(Progress::End {
+        let end = Progress::End {
             cycle: number,
             result: cycle.stats.result,
             lost: cycle.stats.lost_events.values().sum(),
-        });
-        recording.push(&cycle).map_err(Error::Trace)?;
+        };
+        if let Some(cycle) = watch.keep(&recording.file, cycle).map_err(Error::Kept)? {
+            recording.push(&cycle).map_err(Error::Trace)?;
+        }
+        watch.progress(end);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! test; each file is a module of it.
 
 mod apply;
+mod campaign;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod fake;
 mod guard;

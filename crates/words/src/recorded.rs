@@ -65,8 +65,7 @@ pub fn recorded(r: &Recorded<'_>) -> String {
     };
     page.wrapped(Ink::Plain, 0, 2, &format!("{slept}; {lost}"));
     for f in r.failed {
-        let by = f.device.map_or(String::new(), |d| format!(" (device {d})"));
-        page.wrapped(Ink::Plain, 0, 2, &safe(&format!("Cycle {} failed: {}{by}.", f.cycle, f.why)));
+        page.wrapped(Ink::Plain, 0, 2, &safe(&refused(f)));
     }
     let still = format!(
         "CLOCK_MONOTONIC stood still in {} of {} (the trace uses the boot clock).",
@@ -76,6 +75,140 @@ pub fn recorded(r: &Recorded<'_>) -> String {
     page.wrapped(Ink::Plain, 0, 2, &still);
     losses(&mut page, r.losses);
     page.finish() + "\n" + &next(&format!("show {}", word(r.path)))
+}
+
+/// A cycle that never ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Hung<'a> {
+    /// Its number, from 1.
+    pub cycle: u32,
+    /// Where the recorder's own marks end.
+    pub when: When,
+    /// The machine was started again meanwhile.
+    pub restarted: bool,
+    /// The phase in which the last words of the kernel stand.
+    pub phase: Option<&'a str>,
+    /// The device that came last.
+    pub device: Option<&'a str>,
+    /// What told those.
+    pub told_by: Option<&'a str>,
+}
+
+/// Where a cycle was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before the write that sleeps.
+    Before,
+    /// In it.
+    Asleep,
+    /// After it.
+    After,
+}
+
+/// A cycle that never ended, with what is known of it.
+pub fn hung(h: &Hung<'_>) -> String {
+    let when = match (h.restarted, h.when) {
+        (true, When::Before) => "the machine was started again before it slept",
+        (true, When::Asleep) => {
+            "the machine went to sleep and was started again: it hung or lost power on the way \
+             down, asleep or on the way up"
+        }
+        (true, When::After) => "the machine was started again after it had come back",
+        (false, When::Before) => "the recorder was ended before the machine slept",
+        (false, When::Asleep) => "the recorder was ended while the machine slept",
+        (false, When::After) => "the recorder was ended after the machine had come back",
+    };
+    let phase = h.phase.map_or(String::new(), |p| format!(" in the phase {p}"));
+    let told = match (h.restarted, h.told_by) {
+        (false, _) => "It says nothing of the sleep and does not count.".into(),
+        (true, None) => "It counts as failed. Nothing was kept over the restart that tells more: \
+                         pstore and the journal end before, and pm_trace was off."
+            .into(),
+        (true, Some(by)) => format!(
+            "It counts as failed. The last that {by} tells is {}{phase}.",
+            h.device.unwrap_or("no device")
+        ),
+    };
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Plain, 0, 2, &safe(&format!("Cycle {} was cut: {when}. {told}", h.cycle)));
+    page.finish()
+}
+
+/// A campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct Endured<'a> {
+    /// The folder of its capture files.
+    pub cycles: &'a str,
+    /// Cycles that failed.
+    pub failed: u64,
+    /// Cycles that say whether the machine sleeps.
+    pub judged: u64,
+    /// In which the share of failures lies with 95 %.
+    pub interval: (f64, f64),
+    /// The share to be below: one in so many.
+    pub one_in: u64,
+    /// Further cycles without a failure that show this with 95 %; 0 if it is shown.
+    pub more: u64,
+    /// Cycles that the kernel refused.
+    pub refused: &'a [Failed<'a>],
+    /// Cycles that never ended.
+    pub cuts: &'a [Hung<'a>],
+    /// Devices that were lost, by the cycle after which they were not there.
+    pub lost: &'a [(u32, &'a [String])],
+    /// Lines of its list that cannot be read.
+    pub unreadable: u32,
+}
+
+/// What a campaign shows.
+pub fn endured(e: &Endured<'_>) -> String {
+    let mut page = Page::new(false);
+    let percent = |share: f64| format!("{:.2}", share * 100.0);
+    let of = plural(usize::try_from(e.judged).unwrap_or(usize::MAX), "cycle");
+    let first = match (e.judged, e.failed) {
+        (0, _) => "No cycle has ended yet.".into(),
+        (_, 0) => {
+            format!("None of {of} failed: at 95 %, at most {} % of all do.", percent(e.interval.1))
+        }
+        (n, failed) => format!(
+            "{} of {of} failed, {} %: at 95 %, between {} and {} % of all do.",
+            grouped(failed),
+            percent(failed as f64 / n as f64),
+            percent(e.interval.0),
+            percent(e.interval.1)
+        ),
+    };
+    page.wrapped(Ink::Strong, 0, 2, &first);
+    let shown = match e.more {
+        0 => format!("This shows less than 1 failure in {} at 95 %.", e.one_in),
+        n => format!(
+            "{} more without a failure would show less than 1 in {} at 95 %.",
+            plural(usize::try_from(n).unwrap_or(usize::MAX), "cycle"),
+            e.one_in
+        ),
+    };
+    page.wrapped(Ink::Plain, 0, 2, &shown);
+    for f in e.refused {
+        page.wrapped(Ink::Plain, 0, 2, &safe(&refused(f)));
+    }
+    let mut out = page.finish();
+    out.extend(e.cuts.iter().map(hung));
+    let mut page = Page::new(false);
+    for (cycle, devices) in e.lost {
+        let text = format!("Gone after cycle {cycle}: {}.", devices.join(", "));
+        page.wrapped(Ink::Plain, 0, 2, &safe(&text));
+    }
+    if e.unreadable > 0 {
+        let lines = plural(e.unreadable as usize, "line");
+        let text =
+            format!("{lines} of the campaign's list cannot be read: what they said is lost.");
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
+    out + &page.finish() + "\n" + &next(&format!("show {}", word(e.cycles)))
+}
+
+fn refused(f: &Failed<'_>) -> String {
+    let by = f.device.map_or(String::new(), |d| format!(" (device {d})"));
+    format!("Cycle {} failed: {}{by}.", f.cycle, f.why)
 }
 
 /// A recording of a machine that stayed awake.

@@ -6,6 +6,7 @@
 //! (`tests/statistics_oracle.rs`). Random numbers and the searches that ask a
 //! caller what a choice costs are here too; nothing knows of devices.
 
+pub mod binomial;
 pub mod describe;
 pub mod distribution;
 pub mod paired;

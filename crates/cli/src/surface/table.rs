@@ -170,6 +170,10 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "pm-async",
             "device-async",
             "mem-sleep",
+            "campaign",
+            "within",
+            "random",
+            "stop-after",
         ],
 
         "lab run" => &[

@@ -1,5 +1,6 @@
 //! One file per verb that touches this machine.
 
+mod campaign;
 pub mod hold;
 pub mod record;
 pub mod restore;

@@ -1,6 +1,6 @@
 //! `dormouse record`: record sleep cycles of this machine.
 
-use super::restore;
+use super::{campaign, restore};
 use crate::number::number;
 use crate::recording::{
     Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
@@ -9,7 +9,9 @@ use crate::terminal::{print, program};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dormouse_base::failure::Usage;
+use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
+use dormouse_machine::campaign::Limits;
 use dormouse_machine::options::{Detail, Options};
 use dormouse_machine::recorder::{self, Outcome};
 use dormouse_machine::recording::Recording;
@@ -19,7 +21,7 @@ use dormouse_read::capture_file::schema;
 use dormouse_words::recorded::{self as written, Cost, Failed, Recorded, Watched};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Let this machine sleep and record it (needs root and --yes).
 ///
@@ -53,6 +55,19 @@ pub struct RecordArgs {
     /// Record the machine awake for this long, such as 10s: it never sleeps.
     #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with_all = SLEEPS)]
     span: Option<Duration>,
+    /// Keep each cycle in this folder, and go on with those that it lacks: a campaign, which
+    /// outlives hangs and power cuts.
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    campaign: Option<PathBuf>,
+    /// Begin no further cycle of a campaign after this long, such as 24h.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "campaign")]
+    within: Option<Duration>,
+    /// Wait so long between cycles of a campaign, drawn anew each time.
+    #[arg(long, value_name = "5s..60s", value_parser = range, requires = "campaign")]
+    random: Option<(Duration, Duration)>,
+    /// End a campaign after so many failures (exit code 4).
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 100_000), requires = "campaign")]
+    stop_after: Option<u32>,
     /// The capture file [default: HOST-KERNEL.tar.gz, which must not exist].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -62,7 +77,8 @@ pub struct RecordArgs {
 }
 
 /// Options that ask for sleep, or say how; none goes with `--for` or a command.
-const SLEEPS: [&str; 12] = [
+const SLEEPS: [&str; 13] = [
+    "campaign",
     "cycles",
     "mode",
     "mem_sleep",
@@ -78,11 +94,24 @@ const SLEEPS: [&str; 12] = [
 ];
 
 fn time(text: &str) -> Result<Duration, String> {
+    for (unit, seconds) in [("min", 60), ("h", 3_600)] {
+        if let Some(n) =
+            text.strip_suffix(unit).and_then(|n| n.parse::<u32>().ok()).filter(|n| *n > 0)
+        {
+            return Ok(Duration::from_secs(u64::from(n) * seconds));
+        }
+    }
     let ns = dormouse_board::parse_duration(text)?;
     match u64::try_from(ns.0) {
         Ok(ns) if ns > 0 => Ok(Duration::from_nanos(ns)),
         _ => Err("the time must be longer than nothing".into()),
     }
+}
+
+fn range(text: &str) -> Result<(Duration, Duration), String> {
+    let (low, high) = text.split_once("..").ok_or("use LEAST..MOST, such as 5s..60s")?;
+    let (low, high) = (time(low)?, time(high)?);
+    if low > high { Err("the first time must be the shorter".into()) } else { Ok((low, high)) }
 }
 
 fn device_async(text: &str) -> Result<(String, bool), String> {
@@ -115,12 +144,28 @@ pub fn run(args: RecordArgs) -> Result<()> {
     if !args.sleep.may_write() {
         return Err(needs_root("/sys"));
     }
+    if let Some(folder) = &args.campaign {
+        let limits = Limits {
+            within: args.within,
+            stop_after: args.stop_after,
+            pause: args.random.map(drawn),
+        };
+        return campaign::record(&root, &options, limits, folder);
+    }
     let path = output(&root, args.output)?;
     restore_on_panic(&root, &options.journal);
     let mut watch = Terminal::new(options.cycles)?;
     let outcome = recorder::record(&root, &options, &mut *observer()?, &mut watch)?;
     watch.bar.finish_and_clear();
     finish(outcome, &path)
+}
+
+/// Times between two, drawn anew each time.
+fn drawn((low, high): (Duration, Duration)) -> Box<dyn FnMut() -> Duration> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut random = Random::new(now.as_nanos() as u64);
+    let span = u64::try_from((high - low).as_millis()).unwrap_or(u64::MAX - 1);
+    Box::new(move || low + Duration::from_millis(random.below(span + 1)))
 }
 
 fn needs_root(place: &str) -> anyhow::Error {

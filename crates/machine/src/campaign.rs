@@ -1,0 +1,394 @@
+//! A campaign: many cycles in a folder that outlives whatever ends the machine or this process.
+//! Each cycle is a capture file of its own, complete and on disk before the next begins.
+//! `campaign.jsonl` has a line before each thing that may never end, on disk before that begins;
+//! so the next start knows which cycle was cut, and where.
+
+use crate::cut::{self, Begun, Cut, Place};
+use crate::devices::devices;
+use crate::guard::{Observer, Step};
+use crate::recorder::{self, Outcome, Progress, Watch};
+use crate::recording::Recording;
+use crate::root::Root;
+use crate::{journal, machine, options::Options};
+use dormouse_read::capture_file::{self, schema};
+use flate2::read::GzDecoder;
+use schema::{CaptureFile, CycleMembers, DeviceRow};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The list of what happened.
+const LIST: &str = "campaign.jsonl";
+/// The folder of the capture files.
+const CYCLES: &str = "cycles";
+
+/// A line of the list.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+enum Line {
+    /// A recorder began to work on the campaign.
+    Start { boot_id: String, pm_trace: bool },
+    /// A cycle begins, at so many seconds of the epoch.
+    Begin { cycle: u32, at: u64 },
+    /// The next write makes the machine sleep.
+    Asleep { cycle: u32 },
+    /// It came back.
+    Awake { cycle: u32 },
+    /// The cycle is on disk.
+    End { cycle: u32, result: i32, device: Option<String> },
+    /// Devices that were there before the cycle and not after it.
+    Lost { cycle: u32, devices: Vec<String> },
+    /// A cycle that never ended.
+    Cut(Cut),
+}
+
+/// How a cycle ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// 0 or the negative errno of the attempt.
+    pub result: i32,
+    /// The device that refused, if the kernel names one.
+    pub device: Option<String>,
+}
+
+/// A folder of cycles, open and locked.
+#[derive(Debug)]
+pub struct Campaign {
+    root: Root,
+    folder: PathBuf,
+    list: File,
+    /// Cycles that ended, by number.
+    pub ended: BTreeMap<u32, Ended>,
+    /// Cycles that never ended.
+    pub cuts: Vec<Cut>,
+    /// Devices that were lost, by the cycle after which they were not there.
+    pub lost: BTreeMap<u32, Vec<String>>,
+    /// Lines of the list that cannot be read.
+    pub unreadable: u32,
+    /// The cut that this start found.
+    pub found: Option<Cut>,
+    /// Devices with drivers when the last cycle began.
+    there: Option<Vec<DeviceRow>>,
+}
+
+/// When a start ends, besides its cycles.
+#[derive(Default)]
+pub struct Limits {
+    /// After so long.
+    pub within: Option<Duration>,
+    /// After so many failures of the campaign.
+    pub stop_after: Option<u32>,
+    /// How long to wait before each further cycle.
+    pub pause: Option<Box<dyn FnMut() -> Duration>>,
+}
+
+impl Campaign {
+    /// Opens the campaign in `folder`, which is made if it is not there, and settles what the
+    /// last start left.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, or another recorder works on it.
+    pub fn open(root: &Root, folder: &Path) -> io::Result<Campaign> {
+        fs::create_dir_all(folder.join(CYCLES))?;
+        let path = folder.join(LIST);
+        let mut list = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+        if !journal::comes(|| list.try_lock().is_ok()) {
+            let why = "another recorder works on this campaign";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+        }
+        File::open(folder)?.sync_all()?;
+        let mut bytes = Vec::new();
+        list.read_to_end(&mut bytes)?;
+        // A line that was being written says nothing; the next one must not join it.
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
+        list.set_len(whole as u64)?;
+        list.seek(SeekFrom::End(0))?;
+        let mut campaign = Campaign {
+            root: root.clone(),
+            folder: folder.into(),
+            list,
+            ended: BTreeMap::new(),
+            cuts: Vec::new(),
+            lost: BTreeMap::new(),
+            unreadable: 0,
+            found: None,
+            there: None,
+        };
+        let open = campaign.remember(&bytes[..whole]);
+        campaign.settle(open)?;
+        let boot_id = campaign.boot_id();
+        let pm_trace = root.read("/sys/power/pm_trace").is_some_and(|v| v == "1");
+        campaign.say(&Line::Start { boot_id, pm_trace })?;
+        Ok(campaign)
+    }
+
+    fn boot_id(&self) -> String {
+        self.root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+    }
+
+    /// Takes in the list, and gives the cycle that it leaves open.
+    fn remember(&mut self, list: &[u8]) -> Option<Open> {
+        let (mut boot, mut traced, mut open) = (String::new(), false, None);
+        for line in list.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            match serde_json::from_slice(line) {
+                Ok(Line::Start { boot_id, pm_trace }) => (boot, traced) = (boot_id, pm_trace),
+                Ok(Line::Begin { cycle, at }) => {
+                    let begun = Begun { at, boot_id: boot.clone(), pm_trace: traced };
+                    open = Some(Open { cycle, place: Place::Before, begun });
+                }
+                Ok(Line::Asleep { .. }) => open.iter_mut().for_each(|o| o.place = Place::Asleep),
+                Ok(Line::Awake { .. }) => open.iter_mut().for_each(|o| o.place = Place::After),
+                Ok(Line::End { cycle, result, device }) => {
+                    self.ended.insert(cycle, Ended { result, device });
+                    open = None;
+                }
+                Ok(Line::Lost { cycle, devices }) => _ = self.lost.insert(cycle, devices),
+                Ok(Line::Cut(cut)) => {
+                    self.cuts.push(cut);
+                    open = None;
+                }
+                Err(_) => self.unreadable += 1,
+            }
+        }
+        open
+    }
+
+    /// Says how the cycle ended that was left open, and which devices a restart lost.
+    fn settle(&mut self, open: Option<Open>) -> io::Result<()> {
+        for entry in fs::read_dir(self.folder.join(CYCLES))?.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with('.') && name.ends_with(".part") {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        let Some(open) = open else { return Ok(()) };
+        if let Some(file) = self.read(open.cycle) {
+            // It was killed between the file and the line that says so.
+            return self.end(open.cycle, &file);
+        }
+        let restarted = open.begun.boot_id != self.boot_id();
+        let cut = Cut { cycle: open.cycle, place: open.place, restarted, ..Cut::default() };
+        let cut = match restarted {
+            true => cut::told(&self.root, cut, &open.begun),
+            false => cut,
+        };
+        self.say(&Line::Cut(cut.clone()))?;
+        self.cuts.push(cut.clone());
+        self.found = Some(cut);
+        if let Some(file) = (1..open.cycle).rev().find_map(|n| self.read(n)) {
+            let now = devices(&self.root).0;
+            self.compare(open.cycle, &file.devices, &now)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a line. When it returns, the line is on disk.
+    fn say(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.list.write_all(&text)?;
+        self.list.sync_data()
+    }
+
+    fn path(&self, cycle: u32) -> PathBuf {
+        self.folder.join(CYCLES).join(format!("cycle-{cycle:06}.tar.gz"))
+    }
+
+    /// A cycle that is on disk.
+    fn read(&self, cycle: u32) -> Option<CaptureFile> {
+        let packed = File::open(self.path(cycle)).ok()?;
+        let mut bytes = Vec::new();
+        GzDecoder::new(BufReader::new(packed)).read_to_end(&mut bytes).ok()?;
+        Some(capture_file::read(&bytes).ok()?.0)
+    }
+
+    fn end(&mut self, cycle: u32, file: &CaptureFile) -> io::Result<()> {
+        let Some(stats) = file.cycles.first().map(|c| &c.stats) else { return Ok(()) };
+        let device =
+            (stats.result != 0).then(|| stats.suspend_stats_changed.get("last_failed_dev"));
+        let ended = Ended { result: stats.result, device: device.flatten().cloned() };
+        let Ended { result, device } = ended.clone();
+        self.say(&Line::End { cycle, result, device })?;
+        self.ended.insert(cycle, ended);
+        Ok(())
+    }
+
+    /// Notes which devices with a driver are gone, without those below them.
+    fn compare(&mut self, cycle: u32, before: &[DeviceRow], now: &[DeviceRow]) -> io::Result<()> {
+        let driven = |rows: &[DeviceRow]| -> BTreeMap<String, String> {
+            let rows = rows.iter().filter(|d| !d.driver.is_empty());
+            rows.map(|d| (d.devpath.clone(), d.driver.clone())).collect()
+        };
+        let (before, now) = (driven(before), driven(now));
+        let gone: Vec<&String> = before.keys().filter(|d| !now.contains_key(*d)).collect();
+        let is_below = |d: &str| {
+            gone.iter().any(|g| d.strip_prefix(g.as_str()).is_some_and(|r| r.starts_with('/')))
+        };
+        let devices: Vec<String> = gone
+            .iter()
+            .filter(|d| !is_below(d))
+            .map(|d| format!("{} ({})", d.rsplit('/').next().unwrap_or(d), before[*d]))
+            .collect();
+        if devices.is_empty() {
+            return Ok(());
+        }
+        self.say(&Line::Lost { cycle, devices: devices.clone() })?;
+        self.lost.insert(cycle, devices);
+        Ok(())
+    }
+
+    /// Where its capture files are.
+    #[must_use]
+    pub fn cycles(&self) -> PathBuf {
+        self.folder.join(CYCLES)
+    }
+
+    /// The number of the next cycle.
+    #[must_use]
+    pub fn next(&self) -> u32 {
+        let cut = self.cuts.iter().map(|c| c.cycle).max();
+        self.ended.keys().last().copied().max(cut).map_or(1, |n| n.saturating_add(1))
+    }
+
+    /// Cycles that failed: refused, or ended by a restart of the machine.
+    #[must_use]
+    pub fn failed(&self) -> u32 {
+        let refused = self.ended.values().filter(|e| e.result != 0).count();
+        let cut = self.cuts.iter().filter(|c| c.restarted).count();
+        u32::try_from(refused + cut).unwrap_or(u32::MAX)
+    }
+
+    /// Cycles that say whether the machine sleeps: a recorder that was killed does not.
+    #[must_use]
+    pub fn judged(&self) -> u32 {
+        let cut = self.cuts.iter().filter(|c| c.restarted).count();
+        u32::try_from(self.ended.len() + cut).unwrap_or(u32::MAX)
+    }
+
+    /// A cycle begins: what is there now is what the one before left.
+    fn begin(&mut self, cycle: u32) -> io::Result<()> {
+        let now = devices(&self.root).0;
+        if let Some(before) = self.there.take() {
+            self.compare(cycle - 1, &before, &now)?;
+        }
+        self.there = Some(now);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        self.say(&Line::Begin { cycle, at })
+    }
+
+    /// Writes a cycle to disk.
+    fn keep(&mut self, file: &CaptureFile, cycle: CycleMembers) -> io::Result<()> {
+        let number = cycle.stats.number;
+        let mut file = CaptureFile { cycles: vec![cycle], ..file.clone() };
+        file.document.suspend_stats_after = machine::suspend_stats(&self.root);
+        let recording = Recording::new(file.clone())?;
+        recording.save(&self.path(number))?;
+        self.end(number, &file)
+    }
+}
+
+/// A cycle that the list leaves open.
+struct Open {
+    cycle: u32,
+    place: Place,
+    begun: Begun,
+}
+
+/// Records `options.cycles` further cycles into `campaign`.
+///
+/// # Errors
+/// As [`recorder::record`]; what could not be kept is the error of the outcome.
+pub fn record(
+    campaign: &RefCell<Campaign>,
+    options: &Options,
+    limits: Limits,
+    observer: &mut dyn Observer,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, recorder::Error> {
+    let (root, first) = (campaign.borrow().root.clone(), campaign.borrow().next());
+    let options = Options { first, ..options.clone() };
+    let began = Instant::now();
+    let mut keeper = Keeper { campaign, limits, began, watch };
+    let mut marks = Marks { campaign, observer };
+    let outcome = recorder::record(&root, &options, &mut marks, &mut keeper)?;
+    let mut campaign = campaign.borrow_mut();
+    if let (Some(before), Some(last)) = (campaign.there.take(), campaign.next().checked_sub(1)) {
+        let now = devices(&root).0;
+        campaign.compare(last, &before, &now).map_err(recorder::Error::Kept)?;
+    }
+    Ok(outcome)
+}
+
+/// Keeps each cycle.
+struct Keeper<'a> {
+    campaign: &'a RefCell<Campaign>,
+    limits: Limits,
+    began: Instant,
+    watch: &'a mut dyn Watch,
+}
+
+impl Watch for Keeper<'_> {
+    fn progress(&mut self, progress: Progress) {
+        self.watch.progress(progress);
+    }
+
+    fn begin(&mut self, cycle: u32) -> io::Result<()> {
+        self.campaign.borrow_mut().begin(cycle)
+    }
+
+    fn keep(
+        &mut self,
+        file: &CaptureFile,
+        cycle: CycleMembers,
+    ) -> io::Result<Option<CycleMembers>> {
+        self.campaign.borrow_mut().keep(file, cycle).map(|()| None)
+    }
+
+    fn pause(&mut self, usual: Duration) -> Duration {
+        self.limits.pause.as_mut().map_or(usual, |pause| pause())
+    }
+
+    fn stop(&self) -> bool {
+        let failed = self.campaign.borrow().failed();
+        self.watch.stop()
+            || self.limits.within.is_some_and(|d| self.began.elapsed() >= d)
+            || self.limits.stop_after.is_some_and(|n| failed >= n)
+    }
+}
+
+/// Marks the write that sleeps, before and after.
+struct Marks<'a> {
+    campaign: &'a RefCell<Campaign>,
+    observer: &'a mut dyn Observer,
+}
+
+/// Whether a step makes the machine sleep.
+fn sleeps(step: &Step) -> bool {
+    matches!(step, Step::Write { path, .. } if path == "/sys/power/state")
+}
+
+impl Observer for Marks<'_> {
+    fn before(&mut self, step: &Step) -> io::Result<()> {
+        if sleeps(step) {
+            let mut campaign = self.campaign.borrow_mut();
+            let cycle = campaign.next();
+            campaign.say(&Line::Asleep { cycle })?;
+        }
+        self.observer.before(step)
+    }
+
+    fn after(&mut self, step: &Step) {
+        self.observer.after(step);
+        if sleeps(step) {
+            let mut campaign = self.campaign.borrow_mut();
+            let cycle = campaign.next();
+            // What cannot be written now cannot be at the end of the cycle either, which says so.
+            let _ = campaign.say(&Line::Awake { cycle });
+        }
+    }
+}
