@@ -20,6 +20,7 @@ mod phase;
 mod prefix;
 mod ranking;
 mod refusal;
+mod release;
 mod restore;
 mod state;
 mod steps;
