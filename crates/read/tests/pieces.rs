@@ -1,6 +1,7 @@
 //! Texts that hold a piece of a sleep, or whose keeper was frozen with everybody else.
 
-use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
+use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Level;
 use dormouse_doctor::judge;
@@ -177,4 +178,157 @@ fn a_device_that_is_gone_after_a_sleep_is_found_without_its_begin() {
     };
     assert!(found("PM: suspend exit") && found("PM: hibernation: hibernation exit"));
     assert!(!found("usb 3-1: USB disconnect, device number 4"), "awake it may be pulled out");
+}
+
+/// Kernels before 3.15 name the source of a wakeup and say nothing else of it.
+#[test]
+fn an_excerpt_that_begins_on_the_way_down_has_its_time() {
+    let text = "[   71.200000] PM: Entering mem sleep\n\
+        [   71.204000] Suspending console(s) (use no_console_suspend to debug)\n\
+        [   71.480000] active wakeup source: event9-311\n\
+        [   71.480100] PM: Some devices failed to suspend\n\
+        [   71.520000] PM: resume of devices complete after 39.500 msecs\n";
+    let list = cycles(text);
+    let c = &list[0];
+    assert_eq!((list.len(), c.mode, c.outcome), (1, Mode::Deep, Outcome::AbortedByWakeup));
+    assert_eq!(c.start, Ns(71_200_000_000));
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].id, found[0].about.devices[0].name.as_str()),
+        ("abort-wakeup", "event9-311")
+    );
+    // Another kernel says more, and a source that is active ends nothing by itself.
+    let failed = text
+        .replace("active wakeup source: event9-311", "PM: Device 3-1 failed to suspend: error -16");
+    assert!(matches!(cycles(&failed)[0].outcome, Outcome::AbortedByDevice { errno: -16, .. }));
+    let awake =
+        "[   71.480000] active wakeup source: event9-311\n[   72.000000] usb 3-1: new device\n";
+    assert!(
+        cycles(awake).is_empty() && judge(&heard("log", awake.as_bytes()).case).findings.is_empty()
+    );
+}
+
+#[test]
+fn freezing_that_a_wakeup_ended_is_an_attempt_of_its_own() {
+    let text = "[   40.000000] Freezing of tasks aborted after 0.002 seconds\n\
+        [   40.000100] Restarting tasks ... done.\n\
+        [   40.000900] Abort: Pending Wakeup Sources: qpnp-vadc \n";
+    assert_eq!(cycles(text)[0].outcome, Outcome::AbortedByWakeup);
+}
+
+/// The clock of whoever keeps the log goes on while the kernel's stands.
+#[test]
+fn two_clocks_tell_how_long_a_deep_sleep_was() {
+    let lines = [
+        (0, 500.0, "PM: suspend entry (deep)"),
+        (0, 500.02, "Filesystems sync: 0.010 seconds"),
+        (0, 500.4, "PM: suspend of devices complete after 300.000 msecs"),
+        (3_600, 501.0, "PM: resume of devices complete after 200.000 msecs"),
+        (3_600, 501.1, "OOM killer enabled."),
+        (3_600, 501.1, "Restarting tasks ... done."),
+        (3_600, 501.2, "PM: suspend exit"),
+    ];
+    let day = |s: i64| format!("{:02}:{:02}:{:02}", s / 3_600, s / 60 % 60, s % 60);
+    let of = |stamp: &dyn Fn(i64) -> String, slept: i64| -> String {
+        let line = |&(at, kernel, text): &(i64, f64, &str)| {
+            let outer = 68_400 + at / 3_600 * slept + (kernel - 500.0) as i64;
+            format!("{}[{kernel:12.6}] {text}\n", stamp(outer))
+        };
+        lines.iter().map(line).collect()
+    };
+    let syslog = |t: i64| format!("Feb 28 {} vole kernel: ", day(t));
+    let logcat = |t: i64| format!("02-28 {}.000     0     0 I ", day(t));
+    let asleep =
+        |text: &str| cycles(text)[0].asleep_elsewhere.map(|t| (t.0 + 500_000_000) / 1_000_000_000);
+    assert_eq!(asleep(&of(&syslog, 5_000)), Some(5_000));
+    assert_eq!(asleep(&of(&logcat, 5_000)), Some(5_000));
+    // Where both clocks went on, nobody knows; an attempt that was given up did not sleep.
+    assert_eq!(asleep(&of(&syslog, 1)), None);
+    let given_up = of(&syslog, 5_000).replace(
+        "PM: suspend of devices complete after 300.000 msecs",
+        "PM: Some devices failed to suspend",
+    );
+    assert_eq!(asleep(&given_up), None);
+    // A journal keeps both.
+    let entry = |&(at, kernel, text): &(i64, f64, &str)| {
+        let kept = 1_700_000_000_000_000 + at * 1_000_000 + (kernel * 1e6) as i64;
+        format!(
+            "__REALTIME_TIMESTAMP={kept}\n_TRANSPORT=kernel\nMESSAGE={text}\n_SOURCE_MONOTONIC_TIMESTAMP={}\n\n",
+            (kernel * 1e6) as i64
+        )
+    };
+    assert_eq!(asleep(&lines.iter().map(entry).collect::<String>()), Some(3_600));
+}
+
+#[test]
+fn a_boot_that_ends_in_a_sleep_is_told() {
+    let sleep = "Mar 02 23:00:01 wren kernel: usb 1-3: new full-speed USB device\n\
+        Mar 02 23:10:01 wren kernel: PM: suspend entry (deep)\n";
+    let boot = "-- Boot 9d0f --\n\
+        Mar 03 07:01:09 wren kernel: Linux version 6.9.4 (b@x) #1 SMP\n\
+        Mar 03 07:01:09 wren kernel: Command line: quiet\n";
+    let ids = |text: &str| -> Vec<&str> {
+        judge(&heard("log", text.as_bytes()).case).findings.iter().map(|f| f.id).collect()
+    };
+    assert_eq!(ids(&[sleep, boot].concat()), ["no-return"]);
+    let back = "Mar 02 23:40:01 wren kernel: PM: suspend exit\n";
+    assert_eq!(ids(&[sleep, back, boot].concat()), [""; 0]);
+    assert_eq!(
+        ids(&[sleep, boot]
+            .concat()
+            .replace("suspend entry (deep)", "hibernation: hibernation entry")),
+        [""; 0]
+    );
+    // Lines that somebody looked for have no others, and no ends.
+    let found = "Mar 02 23:10:01 wren kernel: PM: suspend entry (deep)\n\
+        Mar 03 07:01:09 wren kernel: Linux version 6.9.4 (b@x) #1 SMP\n";
+    assert_eq!(ids(found), [""; 0]);
+}
+
+#[test]
+fn a_callback_that_the_watchdog_ended_ran_until_then() {
+    let text = "[   30.000000] PM: suspend entry (s2idle)\n\
+        [   30.010000] Freezing user space processes completed (elapsed 0.002 seconds)\n\
+        [   30.020000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+        [   90.030000] dwmmc fe2b0000.mmc: **** DPM device timeout ****\n\
+        [   90.030100] Call trace:\n\
+        [   90.030200]  clk_disable_lock+0x30/0x80\n\
+        [   90.030300] Kernel panic - not syncing: dwmmc fe2b0000.mmc: unrecoverable failure\n";
+    let list = cycles(text);
+    let down = list[0].phase(Phase::Suspend).map(|p| p.duration());
+    assert!(down.is_some_and(|d| d > Ns::from_ms(60_000)), "{list:?}");
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    let ids: Vec<&str> = found.iter().map(|f| f.id).collect();
+    assert_eq!(ids, ["device-hang"], "{found:?}");
+}
+
+#[test]
+fn what_a_loop_over_wakeup_sources_prints_is_their_table() {
+    let text = "$ for d in /sys/class/wakeup/wakeup*; do echo $(cat $d/name) $(cat $d/active_count) $(cat $d/wakeup_count); done\n\
+        PNP0C0E:00 9 0\n\
+        3-2 12 7\n\
+        0000:04:00.3 7 7\n";
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].sentence.contains("3-2 7 times, 0000:04:00.3 7 times."), "{found:?}");
+}
+
+#[test]
+fn rows_of_qcom_stats_that_somebody_joined_are_read() {
+    let text = |n: u32| {
+        format!(
+            "# cat /sys/kernel/debug/qcom_stats/cxsd\nCount: {n} Last Entered At: 0 Last Exited At: 0 Accumulated Duration: 0  # since boot\n"
+        )
+    };
+    let ids = |text: &str| -> Vec<&str> {
+        judge(&heard("log", text.as_bytes()).case).findings.iter().map(|f| f.id).collect()
+    };
+    assert_eq!(ids(&text(0)), ["block-domain"]);
+    assert!(
+        judge(&heard("log", text(12).as_bytes()).case)
+            .findings
+            .iter()
+            .all(|f| f.level == Level::Note)
+    );
 }

@@ -179,6 +179,9 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
         let direction = half.map(|s| s.direction);
         let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
         let who = say::device(&device);
+        // Its last words are of the same device.
+        let last = |m: &&Message| m.says("Kernel panic") && m.has(": unrecoverable failure");
+        let panic = case.messages[at..].iter().take(LONGEST_DUMP).find(last).filter(|_| fatal);
         let f = match warns {
             None => Finding::new(("device-hang", Area::Abort, Level::Broken), Confidence::Certain)
                 .says(format!(
@@ -209,10 +212,13 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
             .of_function(place.map(|f| f.function.as_str()))
             .when(direction, half.and_then(|s| s.phase))
             .at(row)
-            .shown_by(lines([m]));
+            .shown_by(lines([m].into_iter().chain(panic)));
         out.push(f);
     }
 }
+
+/// A task's dump is no longer than this.
+const LONGEST_DUMP: usize = 120;
 
 /// `**** Suspend timeout` of Android's kernels before 3.10, and the stack that follows.
 fn timed_out(case: &Case, out: &mut Vec<Finding>) {
@@ -538,14 +544,22 @@ const SOURCES: [&str; 4] = [
 ];
 
 fn wakeups(case: &Case, out: &mut Vec<Finding>) {
+    // Before 3.15 pm_wakeup_pending names the sources alone, and what follows gives up.
+    let alone = !case.messages.has("akeup pending");
+    let gives_up = |m: &Message| m.says("Some devices failed to suspend");
+    let bare = |i: usize| {
+        let mut near = case.messages[i + 1..].iter().take(NEAR);
+        alone && case.messages[i].says(SOURCES[1]) && near.any(gives_up)
+    };
     let ends = |m: &Message| pending(m) || m.says("Freezing ") && m.has("aborted after");
     // One that ends a restore ends no sleep.
     let (mut restores, mut sleeps) = (Vec::new(), Vec::new());
     let mut restoring = false;
-    let words: Vec<&str> = [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after"]].concat();
+    let words: Vec<&str> =
+        [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after", SOURCES[1]]].concat();
     for (i, m) in case.messages.having_any(&words) {
         restoring = restores_from(m).unwrap_or(restoring);
-        match ends(m) {
+        match ends(m) || bare(i) {
             true if restoring || lost_an_image(&case.messages[i..]) => restores.push(m),
             true => sleeps.push(m),
             false => {}
@@ -625,8 +639,8 @@ fn wakeup(
     let mine: BTreeSet<u64> = said.iter().map(|m| m.line).collect();
     let near: Vec<&Message> = case
         .messages
-        .having_any(&PENDING)
-        .filter(|(_, m)| mine.contains(&m.line) && pending(m))
+        .having_any(&[&PENDING[..], &SOURCES[1..2]].concat())
+        .filter(|(_, m)| mine.contains(&m.line) && (pending(m) || m.says(SOURCES[1])))
         .flat_map(|(i, _)| {
             case.messages[i..].iter().take(NEAR).take_while(|m| !m.says("suspend exit"))
         })
@@ -678,7 +692,9 @@ pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence)
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
 /// that tells which of the two.
 fn unknown(case: &Case, out: &mut Vec<Finding>) {
-    let tells = |m: &Message| failed(m).or_else(|| returned(m)).is_some() || pending(m);
+    let source = |m: &Message| m.says(SOURCES[1]);
+    let tells =
+        |m: &Message| failed(m).or_else(|| returned(m)).is_some() || pending(m) || source(m);
     let told = |a: &[Message]| a.iter().any(tells);
     let blind = |m: &&Message| m.says("Some devices failed to suspend");
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));

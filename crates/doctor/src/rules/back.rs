@@ -26,7 +26,45 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     not_ready(case, out);
     long(case, out);
     since(case, out);
+    rebooted(case, out);
 }
+
+/// The log of a boot ends in a sleep, and the next boot follows. A hibernation boots to come
+/// back; `grep` leaves no other lines, and none of an end.
+fn rebooted(case: &Case, out: &mut Vec<Finding>) {
+    for a in case.attempts.iter().filter(|a| !a.closed && a.mode != "hibernation") {
+        let said = case.of(a);
+        let Some(at) = said.iter().position(|m| m.text.starts_with("Linux version ")) else {
+            continue;
+        };
+        let before = case.messages[..a.first].iter().rev().take(FEW);
+        let of_log = |m: &&Message| m.trust.is_of_a_kernel();
+        let down = said[..at].iter().filter(of_log);
+        let thawed = |m: &Message| m.has("Restarting tasks") || m.has("OOM killer enabled");
+        let other = |m: &Message| {
+            !["PM: ", "suspend", "Suspend", "sleep", "resume"].iter().any(|w| m.has(w))
+        };
+        let after = said[at + 1..].iter().take(3);
+        if down.clone().any(thawed) || !down.chain(before).chain(after).any(other) {
+            continue;
+        }
+        let (first, banner) = (&said[0], &said[at]);
+        let last = &said[at - 1];
+        let mode = if a.mode.is_empty() { "" } else { &format!(" ({})", a.mode) };
+        out.push(
+            Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
+                .says(format!(
+                    "The log of a boot ends in the sleep of line {}{mode}, and another boot follows: the machine did not come back from it, or lost its power there. How far it came after the last line the text does not show.",
+                    first.line
+                ))
+                .look("A second time with no_console_suspend, or pm_trace (it sets the clock), tells where it stopped; a battery that ran empty tells nothing of the kernel.")
+                .shown_by(lines([first].into_iter().chain((last.line != first.line).then_some(last)).chain([banner]))),
+        );
+    }
+}
+
+/// So many messages before a sleep show that a log is whole.
+const FEW: usize = 40;
 
 /// `sdhci-pci 0000:02:00.0: not ready 65535ms after resume; giving up`
 /// (drivers/pci/pci.c:pci_dev_wait, 5.0 on): the kernel waits twice as long each time.

@@ -231,7 +231,9 @@ fn place(t: &Task) -> Option<&stack::Frame> {
         WAITS.iter().any(|(names, _)| names.iter().any(|n| f.function.starts_with(n)))
     };
     let of_a_module = t.frames.iter().filter(waits).find(|f| !f.module.is_empty());
-    of_a_module.or_else(|| t.frames.iter().find(known)).or_else(|| stack::waits_in(&t.frames))
+    of_a_module
+        .or_else(|| t.frames.iter().filter(waits).find(known))
+        .or_else(|| stack::waits_in(&t.frames))
 }
 
 /// How sure the functions make it. A disk may be slow for a reason of somebody

@@ -127,6 +127,13 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
     let mut before: Vec<Source> = Vec::new();
     let mut head: Option<Vec<&str>> = None;
     for m in &case.messages {
+        if m.has("/sys/class/wakeup") {
+            if let Some(columns) = asked(&m.text) {
+                before = std::mem::take(&mut out);
+                head = Some(columns);
+            }
+            continue;
+        }
         if head.is_none() && !m.has("event_count") && !m.has("wake_count") {
             continue;
         }
@@ -170,6 +177,19 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
         }
     }
     out
+}
+
+/// The columns behind the name that a loop of a shell over `/sys/class/wakeup/` prints, one
+/// source a line.
+fn asked(command: &str) -> Option<Vec<&str>> {
+    let (_, body) = command.split_once(" do ").or_else(|| command.split_once(";do "))?;
+    let is_part = |c: char| !(c.is_ascii_lowercase() || c == '_' || c == '/');
+    let file = |w: &&str| *w == "name" || w.ends_with("_count") || w.ends_with("_ms");
+    let words = body.split(is_part).filter_map(|w| Some(w.rsplit_once('/')?.1)).filter(file);
+    let mut files: Vec<&str> = words.collect();
+    let named = files.first() == Some(&"name") && files.len() > 1;
+    files.retain(|f| *f != "name");
+    named.then_some(files)
 }
 
 /// A source as a sentence names it.

@@ -8,6 +8,7 @@
 //! in the attempt.
 
 use super::grain::{PAUSE, PRINTING};
+use super::prefix::{self, Record};
 use super::state::Log;
 use crate::text;
 use dormouse_base::phase::Phase;
@@ -24,6 +25,10 @@ const BESIDE: i64 = 60_000_000_000;
 
 /// A keeper who was not frozen wrote each line within this time.
 const KEEPING: Ns = Ns::from_ms(50);
+
+/// A difference of two clocks that is less may be that of whole seconds and of a keeper who
+/// writes late.
+const STOOD: Ns = Ns::from_ms(3_000);
 
 /// A keeper who was frozen writes what he missed within this time. Devices of a machine
 /// need longer to go down and come back.
@@ -113,6 +118,27 @@ impl Log<'_> {
             self.skew -= by;
             self.now -= by;
             self.c.closed += by;
+        }
+    }
+
+    /// The kernel's clock stands in a deep sleep, and that of whoever keeps the log goes on:
+    /// so much more of it has passed as tasks run again than since the attempt began.
+    pub(super) fn stood_still(&mut self, r: &Record<'_>) {
+        let (Some(time), Some(began)) = (r.time.filter(|_| !r.beside.is_empty()), self.c.ahead)
+        else {
+            if let Some(time) = r.time {
+                self.c.ahead = prefix::kept(r.beside).map(|kept| kept - time);
+            }
+            return;
+        };
+        let thaws = self.c.lasting == Some(Phase::Thaw);
+        let Some(c) = self.t.current().filter(|c| thaws || c.over) else { return };
+        let told = &c.told;
+        let ended = told.aborted || told.wakeup || told.pm_test || told.freeze_failed.is_some();
+        let Some(kept) = prefix::kept(r.beside).filter(|_| !ended) else { return };
+        let stood = kept - time - began;
+        if stood >= STOOD && c.cycle.asleep_elsewhere.is_none() {
+            c.cycle.asleep_elsewhere = Some(stood);
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Entry {
     pub message: Option<Vec<u8>>,
     /// The kernel's time, else the journal's.
     pub time: Option<Ns>,
+    /// When it was kept, in microseconds since 1970.
+    pub kept: Vec<u8>,
     /// The boot it belongs to; empty if not said.
     pub boot: String,
     /// Not the kernel's.
@@ -176,6 +178,7 @@ impl Entry {
                 self.time = micros().or(self.time);
                 self.exact = true;
             }
+            b"__REALTIME_TIMESTAMP" => self.kept = value.to_vec(),
             b"__MONOTONIC_TIMESTAMP" if !self.exact => self.time = micros(),
             _ => {}
         }
@@ -206,6 +209,7 @@ mod tests {
         Step::Whole(Entry {
             message: Some(message.into()),
             time: Some(Ns(micros * 1_000)),
+            kept: Vec::new(),
             boot: "b1".into(),
             foreign: false,
             exact: true,

@@ -154,7 +154,8 @@ impl Splitter {
                 self.boot = entry.boot;
                 let text = entry.message.unwrap_or_default();
                 let text = &text[..text.len().min(MAX_LINE)];
-                let record = Record { time: entry.time, fresh: true, ..Record::default() };
+                let (time, beside) = (entry.time, &entry.kept[..]);
+                let record = Record { time, beside, fresh: true, ..Record::default() };
                 take(Item::Record(record.saying(text)), at);
             }
         }

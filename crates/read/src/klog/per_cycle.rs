@@ -80,6 +80,8 @@ pub(crate) struct PerCycle {
     /// Whoever kept the log was frozen from then on, so that stamps until tasks ran again
     /// tell of no time.
     pub missed: bool,
+    /// By what the clock of whoever kept the log was ahead of the kernel's as it began.
+    pub(super) ahead: Option<Ns>,
     /// What the stamps of this cycle were moved by in the end.
     pub(super) late: Ns,
 }

@@ -25,6 +25,8 @@ pub struct Record<'a> {
     /// The time that whoever kept the log wrote, in his own words, where the line
     /// has no `time`: a script's stamp, syslog's, `dmesg -T`'s.
     pub said: &'a [u8],
+    /// The line, where whoever kept the log wrote a time beside the kernel's: see [`kept`].
+    pub beside: &'a [u8],
     /// The time since the line before, where the line carries only that.
     pub since: Option<Ns>,
     /// The message.
@@ -60,6 +62,9 @@ pub(super) fn strip(line: &[u8]) -> Record<'_> {
         && at > 0
     {
         rest = brackets(&line[at..], &mut r);
+    }
+    if r.time.is_some() && matches!(line.first(), Some(b) if b.is_ascii_alphanumeric()) {
+        r.beside = line;
     }
     r.time = r.time.or(kept);
     if r.time.is_some() {
@@ -286,6 +291,21 @@ fn month(text: &[u8]) -> Option<i64> {
     i64::try_from(at + 1).ok()
 }
 
+/// When a line was kept that has the kernel's time too: by `journalctl -o short-precise`, syslog,
+/// Android, or in microseconds since 1970. Years are left out where one of them has none.
+pub(super) fn kept(line: &[u8]) -> Option<Ns> {
+    if line.len() == 16 && line.iter().all(u8::is_ascii_digit) {
+        return Some(Ns(decimal(&line[..10])? * 1_000_000_000 + decimal(&line[10..])? * 1_000));
+    }
+    let exact = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
+    exact.or_else(|| android(line)).or_else(|| {
+        let (_, second) = order_of(syslog(line)?)?;
+        let day = line.get(4..6).map(<[u8]>::trim_ascii).and_then(decimal)?;
+        let days = civil_days(2000, month(line)?, day);
+        Some(Ns((days * 86_400 + second.rem_euclid(86_400)).checked_mul(1_000_000_000)?))
+    })
+}
+
 /// What `said` of a record means, to tell which of two is the earlier: whether it
 /// names the year, and seconds of months of 31 days.
 pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
@@ -506,8 +526,8 @@ fn android(line: &[u8]) -> Option<Ns> {
     Some(Ns(decimal(&word[..dot])?.checked_mul(1_000_000_000)?.checked_add(fraction)?))
 }
 
-/// A time without its year: that of 2000, with months of 31 days, so that logs go on over
-/// midnight and nobody takes it for a time of the kernel. `clock` is `10:11:12.5`.
+/// A time without its year: that of 2000, so that nobody takes it for a time of the kernel.
+/// `clock` is `10:11:12.5`.
 fn some_year(month: i64, day: i64, clock: &[u8]) -> Option<Ns> {
     let field = |from: usize, to: usize| clock.get(from..to).and_then(decimal);
     if clock.get(2) != Some(&b':') || clock.get(8) != Some(&b'.') {
@@ -516,7 +536,7 @@ fn some_year(month: i64, day: i64, clock: &[u8]) -> Option<Ns> {
     let (h, min, s) = (field(0, 2)?, field(3, 5)?, field(6, 8)?);
     let digits = clock[9..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
     let fraction = scaled(clock.get(9..9 + digits)?)?;
-    let days = 10_957 + (month - 1) * 31 + day - 1;
+    let days = civil_days(2000, month, day);
     Some(Ns((((days * 24 + h) * 60 + min) * 60 + s) * 1_000_000_000 + fraction))
 }
 
@@ -611,7 +631,7 @@ mod tests {
             (Some(82_801_500_000_000), None, m())
         );
         assert_eq!(text("1970-01-02T00:00:01.5Z 00O [   12.345678] PM: x"), (t, None, m()));
-        let android = Some(968_148_672_500_000_000);
+        let android = Some(967_803_072_500_000_000);
         assert_eq!(text("09-01 10:11:12.5     0     0 kernel: PM: x"), (android, None, m()));
         assert_eq!(text("2025-09-01 10:11:12.5     0     0 kernel: PM: x"), (android, None, m()));
         let epoch = Some(1_741_597_298_803_000_000);
@@ -647,7 +667,7 @@ mod tests {
         assert_eq!(text("[   12.345678] kernel: PM: x"), (t, None, m()));
         assert_eq!(
             text("Sep 01 10:11:12.5 box kernel: PM: x"),
-            (Some(968_148_672_500_000_000), None, m())
+            (Some(967_803_072_500_000_000), None, m())
         );
         assert_eq!(
             text("1970-01-02T00:00:01.5+00:00 box kernel: PM: x"),

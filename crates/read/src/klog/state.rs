@@ -161,6 +161,7 @@ impl<'t> Log<'t> {
         }
         self.c.known += 1;
         self.c.logged |= r.fresh;
+        self.stood_still(r);
         if over && empty && self.c.is_quote() {
             self.t.drop_cycle();
         }

@@ -16,7 +16,7 @@ use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::Mode;
 use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::loss::Severity;
-use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 
 /// What an elapsed time that is cut to milliseconds may lack.
@@ -136,7 +136,7 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         let start = if earlier { entered } else { log.now - took };
         log.plain(Phase::Sync, start, log.now, 0);
     } else if let Some(rest) = text.strip_prefix(b"Preparing system for ") {
-        settle(log, stamp);
+        under_way(log, stamp);
         let word = rest.strip_prefix(b"sleep (").unwrap_or(rest);
         log.t.set_mode(mode(word.split(|&b| matches!(b, b' ' | b')')).next().unwrap_or(word)));
     } else if text.starts_with(b"Finishing wakeup") {
@@ -146,11 +146,27 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     } else if text.starts_with(b"Suspending system (")
         || (text.starts_with(b"Entering ") && text.ends_with(b" sleep"))
     {
-        settle(log, stamp);
+        let mut words = text.split(|b| matches!(b, b' ' | b'(' | b')'));
+        let word = words.find(|w| mode(w) != Mode::Unknown).unwrap_or_default();
+        if under_way(log, stamp) {
+            log.t.set_mode(mode(word));
+        }
     } else {
         return false;
     }
     true
+}
+
+/// A line of the way down ends the step before it; where a text begins with it, an attempt.
+/// Whether it did.
+fn under_way(log: &mut Log<'_>, stamp: &Stamp<'_>) -> bool {
+    settle(log, stamp);
+    let none = log.t.open_serial() == 0;
+    if none {
+        log.t.cycle_at(stamp);
+        log.sync();
+    }
+    none
 }
 
 fn mode(word: &[u8]) -> Mode {
@@ -327,6 +343,7 @@ fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bo
     if let Some(c) = log.t.current() {
         if aborted {
             c.told.wakeup = true;
+            c.told.aborted = true;
         } else {
             // The only value the freezer returns.
             c.told.freeze_failed = Some(-16);
@@ -365,7 +382,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
     } else if text.starts_with(b"Suspending console(s)")
         || text.starts_with(b"printk: Suspending console(s)")
     {
-        settle(log, stamp);
+        under_way(log, stamp);
         log.c.phase = Some(Phase::Suspend);
         log.c.base = log.now;
         log.c.covered = log.now;
@@ -376,6 +393,13 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
             c.told.aborted = true;
         }
         log.refuse(Phase::Suspend);
+    } else if text.starts_with(b"active wakeup source: ") {
+        // Before 3.15 that is all that pm_wakeup_pending prints.
+        let down = log.c.phase.is_some_and(|p| p.direction() == Direction::Suspend);
+        if let Some(c) = log.t.current().filter(|c| down && !c.over) {
+            c.told.wakeup = true;
+            log.interrupt();
+        }
     } else if text.starts_with(b"Wakeup pending") || text.starts_with(b"last active wakeup source")
     {
         if text.starts_with(b"Wakeup pending") {
@@ -385,6 +409,9 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
             }
         }
         log.interrupt();
+    } else if text::find_known(text, &r.pairs, b"**** DPM device timeout ****").is_some() {
+        // Until now the callback ran; the kernel stops here.
+        log.refuse(log.c.phase.unwrap_or(Phase::Suspend));
     } else if text.starts_with(b"suspend debug: Waiting for ") {
         let wait = number(&text[b"suspend debug: Waiting for ".len()..]).unwrap_or(0);
         if let Some(c) = log.t.current() {

@@ -365,7 +365,12 @@ impl Reading {
     fn domains(&mut self, text: &str, rest: Rest<'_>, at: u64) -> bool {
         let text = text.trim();
         let file = self.files.first().filter(|f| f.contains("qcom_stats/"));
-        let Some(value) = text.strip_prefix("Count:").and_then(count::alone) else {
+        // Somebody joined the four rows.
+        let (front, joined) = match text.split_once(" Last Entered At:") {
+            Some((front, _)) => (front, true),
+            None => (text, false),
+        };
+        let Some(value) = front.strip_prefix("Count:").and_then(count::alone) else {
             let rows = ["Last Entered At:", "Last Exited At:", "Accumulated Duration:"];
             if rows.iter().any(|r| text.starts_with(r)) {
                 return true;
@@ -381,8 +386,10 @@ impl Reading {
             return false;
         };
         let name = file.map(|f| f.rsplit('/').next().unwrap_or(f).to_ascii_lowercase());
-        let below =
-            || rest.ahead(1).first().is_some_and(|l| l.trim().starts_with("Last Entered At:"));
+        let below = || {
+            joined
+                || rest.ahead(1).first().is_some_and(|l| l.trim().starts_with("Last Entered At:"))
+        };
         if name.is_none() && !below() {
             return false;
         }
