@@ -277,7 +277,9 @@ pub fn tasks(messages: &[Message], from: usize, count: usize) -> Vec<Task> {
             if out.len() == count {
                 break;
             }
-            out.push(Task { at: i, ..t });
+            // Somebody left the one that tells on the same line.
+            let frames = place(&m.text).into_iter().collect();
+            out.push(Task { at: i, frames, ..t });
             gap = 0;
         } else if let Some(f) = whole_frame(&m.text) {
             if let Some(t) = out.last_mut() {

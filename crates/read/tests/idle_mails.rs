@@ -255,3 +255,19 @@ fn watts_of_states_are_told_only_where_they_can_be() {
         assert_eq!(answer, Err(NotTold::NoVariation), "{name}");
     }
 }
+
+/// A shell that stands in the folder of a CPU prints names without it.
+#[test]
+fn a_prompt_names_the_cpu_of_what_follows() {
+    let states = "state0/name:WFI\nstate0/usage:40\nstate0/time:9000\n";
+    let cpus = |text: &str| -> Vec<u32> {
+        let r = read_bytes("m", text.as_bytes());
+        assert_eq!(r.losses.count("unnamed_cpu"), 0, "{:?}", r.losses);
+        r.snapshots.iter().flat_map(|s| s.cpus.keys().copied()).collect()
+    };
+    let prompt = "root@box:/sys/devices/system/cpu/cpu5/cpuidle# grep . state0/{name,usage,time}\n";
+    assert_eq!(cpus(&format!("{prompt}{states}")), [5]);
+    assert_eq!(cpus(&format!("$ cd /sys/devices/system/cpu/cpu3/cpuidle\n{states}")), [3]);
+    let r = read_bytes("m", states.as_bytes());
+    assert_eq!(r.losses.count("unnamed_cpu"), 3);
+}

@@ -332,3 +332,94 @@ fn rows_of_qcom_stats_that_somebody_joined_are_read() {
             .all(|f| f.level == Level::Note)
     );
 }
+
+fn ids(text: &str) -> Vec<&'static str> {
+    judge(&heard("log", text.as_bytes()).case).findings.iter().map(|f| f.id).collect()
+}
+
+/// A copy ends in the midst of the line that names the failure.
+#[test]
+fn a_refusal_that_breaks_off_is_told_by_the_line_before() {
+    let text = "[  310.000000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+        [  310.100000] GPUX: card 0000:03:00.0: no interface of procfs was used\n\
+        [  310.100020] gpux 0000:03:00.0: PM: pci_pm_suspend(): gx_suspend [gpux] returns -5\n\
+        [  310.100500] e1000e: EEE TX LPI TIMER: 00000011\n\
+        [  310.101000] gpux 0000:03:00.0: PM: dpm_run_callback(): pci_pm_suspend returns -5\n\
+        [  310.101010] gpux 0000:03:00.0: PM: failed to sus";
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    assert_eq!((found.len(), found[0].id, found[0].about.times), (1, "device-failed", Some(1)));
+    assert!(found[0].why.contains("no interface of procfs"), "{found:?}");
+    let outcome = cycles(text)[0].outcome;
+    assert!(
+        matches!(outcome, Outcome::AbortedByDevice { device: Some(_), errno: -5 }),
+        "{outcome:?}"
+    );
+    // What an inner function returns, its caller may not.
+    let inner: String = text.split('\n').take(3).map(|l| format!("{l}\n")).collect();
+    assert_eq!(cycles(&inner)[0].outcome, Outcome::Partial);
+    // What was said minutes before is no reason.
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    lines.swap(0, 1);
+    let old = lines.join("\n").replacen("310.1", "210.1", 1);
+    assert!(!judge(&heard("log", old.as_bytes()).case).findings[0].why.contains("procfs"));
+}
+
+#[test]
+fn a_unit_that_refuses_its_driver_in_a_sleep_is_told_and_at_boot_it_is_not() {
+    let said = "[   61.200000] amd_pmc AMDI0009:00: SMU cmd failed. err: 0xff\n";
+    let sleep = "[   61.000000] PM: suspend entry (s2idle)\n[   61.100000] Filesystems sync: 0.010 seconds\n";
+    let end = "[   64.000000] Restarting tasks ... done.\n[   64.100000] PM: suspend exit\n";
+    assert_eq!(ids(&[sleep, said, end].concat()), ["mode-name-only"]);
+    let boot = said.replace("61.2", " 3.2");
+    assert_eq!(ids(&[&boot, sleep, end].concat()), [""; 0]);
+}
+
+#[test]
+fn a_cpu_that_stands_while_services_put_the_machine_to_sleep_is_told() {
+    let asked = "Mar 05 07:10:02 wren systemd[1]: Starting System Suspend...\n";
+    let stall = "Mar 05 07:10:31 wren kernel: watchdog: BUG: soft lockup - CPU#6 stuck for 22s! [comp:812]\n";
+    assert_eq!(ids(&[asked, stall].concat()), ["phase-stall"]);
+    let other = asked.replace("System Suspend", "Cleanup of Temporary Directories");
+    assert_eq!(ids(&[&other, stall].concat()), [""; 0]);
+}
+
+#[test]
+fn a_function_on_the_line_of_its_task_counts() {
+    let text = "[   90.000000] Freezing user space processes failed after 20.004 seconds (1 tasks refusing to freeze, wq_busy=0):\n\
+        [   90.000100] task:rsync  state:D ... nfs_wait_bit_killable+0x11/0x60 [nfs]\n";
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    assert!(found[0].sentence.contains("nfs_wait_bit_killable (nfs)"), "{found:?}");
+}
+
+#[test]
+fn a_pause_that_ends_with_a_device_that_is_late_names_it() {
+    let text = |end: &str| {
+        format!(
+            "[  700.000000] ACPI: PM: Waking up from system sleep state S3\n\
+             [  700.100000] ata1: SATA link down (SStatus 0 SControl 300)\n\
+             [  705.300000] {end}\n[  705.400000] PM: suspend exit\n"
+        )
+    };
+    let of = |end: &str| {
+        let found = judge(&heard("log", text(end).as_bytes()).case).findings;
+        let f = found.into_iter().find(|f| f.id == "phase-pause").expect("a pause");
+        f.about.devices.iter().map(|d| d.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("ata7: link is slow to respond, please be patient (ready=0)"), ["ata7"]);
+    assert_eq!(of("usb 2-1: reset high-speed USB device number 2"), [""; 0]);
+}
+
+#[test]
+fn an_address_that_comes_late_is_slow_and_one_that_comes_soon_is_not() {
+    let text = |at: u32| {
+        format!(
+            "May 02 06:00:00.100000 wren kernel: PM: suspend exit\n\
+             May 02 06:00:00.200000 wren systemd[1]: Finished systemd-suspend.service - System Suspend.\n\
+             May 02 06:00:02.000000 wren NetworkManager[80]: <info>  dhcp4 (enp3s0): activation: beginning transaction\n\
+             May 02 06:00:02.100000 wren avahi-daemon[70]: New relevant interface\n\
+             May 02 06:00:{at:02}.000000 wren NetworkManager[80]: <info>  dhcp4 (enp3s0): state changed new lease\n"
+        )
+    };
+    assert_eq!(ids(&text(13)), ["way-lease"]);
+    assert_eq!(ids(&text(4)), ["way-rows"]);
+}

@@ -335,14 +335,17 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     let told: BTreeSet<&str> = case
         .messages
         .having("failed to ")
+        // One that breaks off says nothing.
+        .filter(|(_, m)| m.has("error"))
         .flat_map(|(_, m)| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
         .collect();
     let twice = |f: &Failed<'_>| told.contains(f.device);
     for (i, m) in case.messages.having_any(&[": not prepared for ", "failed to ", " returns "]) {
-        // Callbacks call each other, and each is told.
+        // Callbacks call each other, and each is told; others print between.
         let inner = |f: &Failed<'_>| {
-            let before = i.checked_sub(1).and_then(|b| returned(&case.messages[b]));
-            before.is_some_and(|b| b.device == f.device)
+            let near = case.messages[i.saturating_sub(NEAR)..i].iter().rev();
+            let own = |b: &Message| returned(b).is_some_and(|b| b.device == f.device);
+            near.take_while(|b| !b.says("suspend e")).any(own)
         };
         let alone = || returned(m).filter(|f| !inner(f) && !twice(f));
         let Some(f) = failed(m).or_else(alone) else { continue };
@@ -400,6 +403,9 @@ fn port<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
     })
 }
 
+/// A command of a disk times out after 30 s, one of a controller after 60.
+const JUST: Ns = Ns(60_000_000_000);
+
 /// Adds what the failed device or its driver said just before: that is the reason.
 fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let Some(device) = f.about.devices.first().cloned() else { return f };
@@ -412,13 +418,17 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
             && (of.name == device.name
                 || !of.driver.is_empty() && of.driver == device.driver
                 // A card's name begins with that of its host: `mmc0:0001`.
-                || device.name.strip_prefix(&of.name).is_some_and(|r| r.starts_with(':')))
+                || device.name.strip_prefix(&of.name).is_some_and(|r| r.starts_with(':'))
+                // `NVRM: GPU 0000:01:00.0: …`
+                || device.name.contains(':') && m.has(&format!(" {}: ", device.name)))
             // What the core says of it is what is told already.
             && !m.has("PM: ")
             && failed(m).is_none()
     };
     let near = &case.messages[at.saturating_sub(NEAR)..at];
-    let said: Vec<&Message> = near.iter().filter(own).collect();
+    // What it said of an earlier sleep is no reason.
+    let just = |m: &&Message| passed(m, &case.messages[at]).is_none_or(|t| t <= JUST);
+    let said: Vec<&Message> = near.iter().filter(own).filter(just).collect();
     let last = &said[said.len().saturating_sub(2)..];
     if last.is_empty() {
         return f;

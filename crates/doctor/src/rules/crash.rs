@@ -22,6 +22,8 @@ const LINES: usize = 60;
 enum When {
     /// Inside a sleep.
     Inside(Stage),
+    /// While services put the machine to sleep, and no line of the kernel tells of a sleep.
+    Asked,
     /// So long after one, if the lines tell.
     After(Option<Ns>),
 }
@@ -30,6 +32,7 @@ impl When {
     fn words(self) -> String {
         match self {
             When::Inside(s) => s.words(),
+            When::Asked => "while the machine was put to sleep".into(),
             When::After(Some(t)) => format!("{} after the sleep", say::span(t)),
             When::After(None) => "right after the sleep".into(),
         }
@@ -39,7 +42,7 @@ impl When {
     fn is_like(self, other: When) -> bool {
         match (self, other) {
             (When::Inside(a), When::Inside(b)) => a == b,
-            (When::After(_), When::After(_)) => true,
+            (When::After(_), When::After(_)) | (When::Asked, When::Asked) => true,
             _ => false,
         }
     }
@@ -50,7 +53,9 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     if let Some(s) = s.filter(|s| s.phase != Some(Phase::Thaw)) {
         return Some(When::Inside(s));
     }
-    let end = *over[..over.partition_point(|&i| i < t.at)].last()?;
+    let Some(&end) = over[..over.partition_point(|&i| i < t.at)].last() else {
+        return asked(case, t).then_some(When::Asked);
+    };
     if !is_over(&case.messages, end) {
         return None;
     }
@@ -59,6 +64,18 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
         Some(passed) => (Ns::ZERO..=most).contains(&passed).then_some(When::After(Some(passed))),
         None => (t.at - end <= LINES).then_some(When::After(None)),
     }
+}
+
+/// Whether systemd was putting the machine to sleep a few lines before a report, in a text
+/// whose kernel says nothing of a sleep.
+fn asked(case: &Case, t: &Trouble<'_>) -> bool {
+    let asks = |m: &Message| {
+        let unit = ["System Suspend", "System Hibernate", "System Hybrid Suspend"];
+        let starts = m.has("systemd[1]: Starting ") && unit.iter().any(|u| m.has(u));
+        starts || m.has("Performing sleep operation")
+    };
+    let near = &case.messages[t.at.saturating_sub(LINES)..t.at];
+    case.attempts.is_empty() && case.parts.is_empty() && near.iter().any(asks)
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -137,7 +154,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let confidence = match w {
         When::Inside(_) => Confidence::Certain,
-        When::After(_) => Confidence::Likely,
+        When::After(_) | When::Asked => Confidence::Likely,
     };
     let place = match t.where_words() {
         p if p.is_empty() => p,
@@ -166,11 +183,12 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let direction = match w {
         When::Inside(s) => Some(s.direction),
+        When::Asked => Some(Direction::Suspend),
         When::After(_) => Some(Direction::Resume),
     };
     let phase = match w {
         When::Inside(s) => s.phase,
-        When::After(_) => None,
+        When::After(_) | When::Asked => None,
     };
     let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
     let mut evidence: Vec<Evidence> =

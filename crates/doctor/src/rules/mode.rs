@@ -39,6 +39,7 @@ pub(crate) fn has_counters(case: &Case) -> bool {
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     printed(case, out);
     unprepared(case, out);
+    unasked(case, out);
     deepest(case, out);
     counted(case, out);
     selftest(case, out);
@@ -102,6 +103,36 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         Some(k) => f.because(k.words).shown_by(k.evidence),
         None => f,
     });
+}
+
+/// What AMD's power management unit answers in a sleep when its driver asks for one
+/// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_send_cmd, 5.11 to 7.3): it was not told.
+fn unasked(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: [&str; 3] =
+        ["SMU cmd unknown. err: 0x", "SMU cmd failed. err: 0x", "SMU not ready. err: 0x"];
+    if out.iter().any(|f| f.id == "mode-name-only") {
+        return;
+    }
+    let parts = case.parts.iter().map(|p| p.0..case.messages.len());
+    let spans: Vec<_> = case.attempts.iter().map(|a| a.first..a.end).chain(parts).collect();
+    let said: Vec<&Message> = case
+        .messages
+        .having_any(&WORDS)
+        .filter(|(at, m)| m.trust.is_of_a_kernel() && spans.iter().any(|s| s.contains(at)))
+        .map(|(_, m)| m)
+        .collect();
+    let Some(first) = said.first() else { return };
+    out.push(
+        name_only(Confidence::Likely)
+            .says(format!(
+                "The power management unit refused what its driver asked of it{} in a sleep (\"{}\"): such a sleep may be one in name only.",
+                say::and_times(said.len()),
+                first.text.trim()
+            ))
+            .look("Update the firmware and the kernel: the driver and the unit must speak the same version. cat /sys/kernel/debug/amd_pmc/smu_fw_info after a sleep shows whether it was one.")
+            .times(said.len())
+            .shown_by(lines(said)),
+    );
 }
 
 /// A sleep in name only.

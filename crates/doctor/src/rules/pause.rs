@@ -1,6 +1,7 @@
 //! Waits that lines of a kernel log enclose on the way up: between two lines, in a phase, in a
 //! callback.
 
+use super::abort::owner;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -84,10 +85,21 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(knows) {
         return;
     }
-    let rest = if b.has(" of devices complete after ") {
-        "Devices took it; no line says which."
-    } else {
-        "No line says what ran in between, or whether it was the firmware."
+    let late = [
+        "slow to respond",
+        "not ready",
+        "imed out",
+        "timeout",
+        "Timeout",
+        "not responding",
+        "no response",
+    ];
+    let device =
+        Some(owner(&b.text)).filter(|d| !d.name.is_empty() && late.iter().any(|w| b.has(w)));
+    let rest = match &device {
+        _ if b.has(" of devices complete after ") => "Devices took it; no line says which.".into(),
+        Some(d) => format!("The line at its end says who was waited for: {}.", say::device(d)),
+        None => "No line says what ran in between, or whether it was the firmware.".into(),
     };
     out.push(
         Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
@@ -98,6 +110,7 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
                 b.text.trim()
             ))
             .look("Boot with initcall_debug and no_console_suspend, or record with dormouse record: then callbacks and firmware can be told apart.")
+            .of_devices(device)
             .costs(Ns(gap))
             .shown_by(lines([a, b])),
     );

@@ -154,6 +154,16 @@ fn path(line: &str) -> Option<At<'_>> {
     None
 }
 
+/// The CPU in whose folder a shell stands: `box:/sys/devices/system/cpu/cpu2/cpuidle# grep …`,
+/// `cd /sys/devices/system/cpu/cpu2/cpuidle`.
+fn stands_in(line: &str) -> Option<u32> {
+    let (before, rest) = line.split_once("/cpuidle")?;
+    let (cpu, left) = number(&before[before.rfind("/cpu")? + 4..])?;
+    let ends = rest.trim_start_matches('/');
+    let is_folder = ends.is_empty() || ends.starts_with(['#', '$', '%', '>', ']', ' ']);
+    (left.is_empty() && is_folder).then_some(cpu)
+}
+
 /// A path ends where no further name follows.
 fn ends(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with([':', '=', ' ', '\t', '\r'])
@@ -194,8 +204,11 @@ pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mu
     let mut seen: BTreeMap<(usize, u32, u32), u32> = BTreeMap::new();
     // The snapshot of the moment before, by number.
     let mut earlier: BTreeMap<usize, usize> = BTreeMap::new();
+    // The folder of a CPU that the last prompt or command stands in.
+    let mut folder = None;
     while let Some(line) = lines.next() {
         let mut rest = line;
+        folder = stands_in(line).or(folder);
         while let Some(found) = find(rest) {
             let value = value(found.rest, &mut lines);
             // Several a line: the next path begins behind a blank.
@@ -219,8 +232,9 @@ pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mu
                 What::Governors => {
                     out[at].governors = value.split_whitespace().map(str::to_owned).collect();
                 }
-                What::State { cpu: None, .. } if named => nameless += 1,
+                What::State { cpu: None, .. } if named && folder.is_none() => nameless += 1,
                 What::State { cpu, state, attribute } => {
+                    let cpu = cpu.or(folder);
                     nameless += u64::from(cpu.is_none());
                     let cpu = cpu.unwrap_or(0);
                     let bit = 1u32 << ATTRIBUTES.iter().position(|a| *a == attribute).unwrap_or(0);

@@ -69,6 +69,8 @@ pub(crate) struct PerCycle {
     pub refusal: Option<Refusal>,
     /// Who stands before the last `…: PM: f(): g returns -16`, and the error.
     pub(super) returned: Option<(Box<[u8]>, i32)>,
+    /// It is of the core, which gives up then.
+    pub(super) core_returned: bool,
     /// The last line that the core has for an attempt that it gives up was there.
     pub(super) given_up: bool,
     /// The last line that only the way down prints.

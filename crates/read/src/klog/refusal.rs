@@ -20,6 +20,20 @@ impl Log<'_> {
         self.c.lasting.filter(|p| matches!(p, Phase::FreezeUser | Phase::FreezeKernel))
     }
 
+    /// The log breaks off behind the core's line that a callback returned an error, and ahead
+    /// of the one that the sleep is given up (drivers/base/power/main.c:dpm_run_callback).
+    pub(super) fn end_refused(&mut self) {
+        let down = self.c.phase.filter(|p| p.direction() == Direction::Suspend);
+        let (Some(phase), None) = (down, self.c.refusal) else { return };
+        if self.came_up() || self.t.current().is_none_or(|c| c.over) {
+            return;
+        }
+        if let Some((owner, errno)) = self.c.returned.take_if(|_| self.c.core_returned) {
+            self.t.note_failure(&super::steps::key_of(&owner), errno, self.now);
+            self.refuse(phase);
+        }
+    }
+
     /// The log ends with a line that says how long the freezing took.
     pub(super) fn end_freezing(&mut self) {
         let Some(phase) = self.freezing().filter(|_| self.c.at_most < Ns::MAX) else { return };
@@ -44,7 +58,10 @@ impl Log<'_> {
 
     /// A line may tell that a callback returned an error, and of whom.
     pub(super) fn returns(&mut self, text: &[u8]) {
-        self.c.returned = returned(text).or(self.c.returned.take());
+        if let Some(said) = returned(text) {
+            self.c.core_returned = text::find(text, b"dpm_run_callback(): ").is_some();
+            self.c.returned = Some(said);
+        }
     }
 
     /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.

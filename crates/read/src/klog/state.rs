@@ -355,6 +355,7 @@ impl<'t> Log<'t> {
             return self.t.drop_cycle();
         }
         self.end_freezing();
+        self.end_refused();
         self.lay_out();
         let finishing = self.c.finishing;
         if let Some(c) = self.t.current() {

@@ -545,6 +545,12 @@ fn refused(log: &mut Log<'_>, owner: &[u8], errno: i32, phase: Phase) {
     log.refuse(phase);
 }
 
+/// The device that stands before `: PM: `.
+pub(super) fn key_of(owner: &[u8]) -> DeviceKey<'_> {
+    let (driver, device) = super::calls::split(owner);
+    DeviceKey { driver, device, parent: b"", driver_known: false }
+}
+
 /// CPUs, system core, sleep.
 fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
     let now = log.now;

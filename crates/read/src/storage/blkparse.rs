@@ -144,6 +144,7 @@ struct Run {
     /// All of them until then, with the depth of their quotation.
     order: Vec<(Disk, u32, u64, u8)>,
     first: Option<i64>,
+    latest: i64,
     seen: u64,
 }
 
@@ -167,6 +168,10 @@ impl Run {
         if foreign && last.is_none() && self.first.is_some_and(|t| l.time < t - APART) {
             return Place::Other;
         }
+        // A CPU begins to count, and the clock has gone back.
+        if foreign && last.is_none() && l.sequence == 1 && l.time < self.latest {
+            return Place::Other;
+        }
         if last.is_none_or(|(sequence, _)| l.sequence > sequence) {
             return Place::Next;
         }
@@ -188,6 +193,7 @@ impl Run {
 
     fn note(&mut self, l: &Line<'_>, depth: u8) {
         self.seen += 1;
+        self.latest = self.first.map_or(l.time, |_| self.latest.max(l.time));
         self.first = Some(self.first.map_or(l.time, |t| t.min(l.time)));
         let last = self.last.entry((l.disk, l.cpu)).or_insert((0, i64::MIN));
         if l.sequence > last.0 {
@@ -363,6 +369,8 @@ Reads Queued:         963,     3852KiB
     #[test]
     fn runs_are_apart_and_what_is_quoted_again_is_one() {
         let run = "8,3 1 1 0.000000000 9 D W 64 + 8 [x]\n8,3 1 2 0.000300000 0 C W 64 + 8 [0]\n";
+        let elsewhere = run.replace("8,3 1 ", "8,3 5 ");
+        assert_eq!(runs(&format!("first\n{run}second, another CPU\n{elsewhere}")).len(), 2);
         let two = runs(&format!("first\n{run}second\n{run}"));
         assert_eq!(
             two.iter().map(|t| (t.requests.len(), t.part)).collect::<Vec<_>>(),

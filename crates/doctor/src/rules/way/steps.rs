@@ -19,6 +19,8 @@ const WAKE: i64 = 300_000;
 const EARLY: i64 = 30_000;
 /// Where no line ends the unit, lines belong to the wake-up up to such a pause, in ms.
 const PAUSE: i64 = 5_000;
+/// A lease takes a second or two; from here on it is slow, in ms.
+const LEASE: i64 = 5_000;
 /// So many rows are listed.
 const ROWS: usize = 8;
 
@@ -108,12 +110,35 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     // A service says that the way is over, or somebody chose the lines.
     let known = |s: &&&Step| matches!(s.kind, Kind::Thawed | Kind::Address);
     let chosen = last.is_some() || early > 0 || rows.iter().any(|s| known(&s));
+    if let Some(f) = lease(&rest) {
+        out.push(f);
+    }
     if rows.len() > 1 && chosen {
         let address = rest.iter().find(|s| found(s) && s.ms >= rows[rows.len() - 1].ms);
         let address = address.map(|a| (a.ms - first.ms, *a));
         let from = if early > 0 { "before the kernel was back" } else { "back from sleep" };
         said(rows, from, address, last.is_some() && early == 0, out);
     }
+}
+
+/// A network that was there and waited for its address: a wait between two lines of DHCP.
+fn lease(rest: &[&Step]) -> Option<Finding> {
+    let of_dhcp = |s: &Step| s.text.to_ascii_lowercase().contains("dhcp");
+    let at = rest.iter().position(|s| of_dhcp(s) && s.kind == Kind::Address)?;
+    let (a, b) = (*rest[..at].iter().rev().find(|s| of_dhcp(s))?, rest[at]);
+    let took = b.ms - a.ms;
+    (took >= LEASE).then(|| {
+        Finding::new(("way-lease", Area::Phase, Level::Slow), Confidence::Certain)
+            .says(format!(
+                "The network waited {} for its address after the wake-up: {} follows {}.",
+                span(took, a.grain.max(b.grain)),
+                words(b),
+                words(a)
+            ))
+            .look("Watch who answers late: tcpdump -ni INTERFACE port 67 or port 68; a lease that is kept over the sleep asks nobody.")
+            .costs(Ns(took.saturating_mul(1_000_000)))
+            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)])
+    })
 }
 
 /// From the request to the kernel.
@@ -174,7 +199,12 @@ fn said(
     }
     let both_kernel = a.kind == Kind::Kernel && b.kind == Kind::Kernel;
     if gap < least || both_kernel || !ended {
-        let slow = if gap < least { " No row takes a second: nothing in it is slow." } else { "" };
+        let late = address.is_some_and(|(ms, _)| ms - all >= LEASE);
+        let slow = match gap < least {
+            true if late => " No row takes a second until then.",
+            true => " No row takes a second: nothing in it is slow.",
+            false => "",
+        };
         let slow = if grain >= 1_000 && gap < least {
             " No wait shows in stamps of whole seconds."
         } else {
