@@ -433,7 +433,7 @@ fn a_campaign_says_what_was_cut_and_what_it_shows() {
         list += &format!("{{\"what\":\"begin\",\"cycle\":{cycle},\"at\":9}}\n");
         let (result, device) = if cycle == 2 { (-16, "\"0000:05:00.0\"") } else { (0, "null") };
         let end = format!("\"cycle\":{cycle},\"result\":{result},\"device\":{device}");
-        list += &format!("{{\"what\":\"end\",{end}}}\n");
+        list += &format!("{{\"what\":\"saved\",{end}}}\n{{\"what\":\"end\",\"cycle\":{cycle}}}\n");
     }
     list += "{\"what\":\"lost\",\"cycle\":3,\"devices\":[\"2-1 (uas)\"]}\nnot a line\n\
              {\"what\":\"begin\",\"cycle\":4,\"at\":9}\n{\"what\":\"asleep\",\"cycle\":4}\n{\"what";

@@ -10,14 +10,12 @@ use crate::recorder::{self, Outcome, Progress, Watch};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::{journal, machine, options::Options};
-use dormouse_read::capture_file::{self, schema};
-use flate2::read::GzDecoder;
-use schema::{CaptureFile, CycleMembers, DeviceRow};
+use dormouse_read::capture_file::schema::{CaptureFile, CycleMembers};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -31,15 +29,23 @@ const CYCLES: &str = "cycles";
 #[serde(tag = "what", rename_all = "snake_case")]
 enum Line {
     /// A recorder began to work on the campaign.
-    Start { boot_id: String, pm_trace: bool },
+    Start {
+        boot_id: String,
+        pm_trace: bool,
+        /// Devices with their drivers.
+        #[serde(default)]
+        devices: Drivers,
+    },
     /// A cycle begins, at so many seconds of the epoch.
     Begin { cycle: u32, at: u64 },
     /// The next write makes the machine sleep.
     Asleep { cycle: u32 },
     /// It came back.
     Awake { cycle: u32 },
-    /// The cycle is on disk.
-    End { cycle: u32, result: i32, device: Option<String> },
+    /// The cycle came to its end so, and is written next.
+    Saved { cycle: u32, result: i32, device: Option<String> },
+    /// It is on disk.
+    End { cycle: u32 },
     /// Devices that were there before the cycle and not after it.
     Lost { cycle: u32, devices: Vec<String> },
     /// A cycle that never ended.
@@ -72,7 +78,7 @@ pub struct Campaign {
     /// The cut that this start found.
     pub found: Option<Cut>,
     /// Devices with drivers when the last cycle began.
-    there: Option<Vec<DeviceRow>>,
+    there: Option<Drivers>,
 }
 
 /// When a start ends, besides its cycles.
@@ -120,9 +126,9 @@ impl Campaign {
         };
         let open = campaign.remember(&bytes[..whole]);
         campaign.settle(open)?;
-        let boot_id = campaign.boot_id();
+        let (boot_id, devices) = (campaign.boot_id(), drivers(root));
         let pm_trace = root.read("/sys/power/pm_trace").is_some_and(|v| v == "1");
-        campaign.say(&Line::Start { boot_id, pm_trace })?;
+        campaign.say(&Line::Start { boot_id, pm_trace, devices })?;
         Ok(campaign)
     }
 
@@ -132,21 +138,31 @@ impl Campaign {
 
     /// Takes in the list, and gives the cycle that it leaves open.
     fn remember(&mut self, list: &[u8]) -> Option<Open> {
-        let (mut boot, mut traced, mut open) = (String::new(), false, None);
+        let (mut boot, mut traced, mut there) = (String::new(), false, Drivers::new());
+        let (mut open, mut saved): (Option<Open>, _) = (None, Ended::default());
         for line in list.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
             match serde_json::from_slice(line) {
-                Ok(Line::Start { boot_id, pm_trace }) => (boot, traced) = (boot_id, pm_trace),
+                Ok(Line::Start { boot_id, pm_trace, devices }) => {
+                    (boot, traced, there) = (boot_id, pm_trace, devices);
+                }
                 Ok(Line::Begin { cycle, at }) => {
                     let begun = Begun { at, boot_id: boot.clone(), pm_trace: traced };
-                    open = Some(Open { cycle, place: Place::Before, begun });
+                    open = Some(Open { cycle, place: Place::Before, begun, saved: None });
                 }
                 Ok(Line::Asleep { .. }) => open.iter_mut().for_each(|o| o.place = Place::Asleep),
                 Ok(Line::Awake { .. }) => open.iter_mut().for_each(|o| o.place = Place::After),
-                Ok(Line::End { cycle, result, device }) => {
-                    self.ended.insert(cycle, Ended { result, device });
+                Ok(Line::Saved { result, device, .. }) => {
+                    saved = Ended { result, device };
+                    open.iter_mut().for_each(|o| o.saved = Some(saved.clone()));
+                }
+                Ok(Line::End { cycle }) => {
+                    self.ended.insert(cycle, std::mem::take(&mut saved));
                     open = None;
                 }
-                Ok(Line::Lost { cycle, devices }) => _ = self.lost.insert(cycle, devices),
+                Ok(Line::Lost { cycle, devices }) => {
+                    there.retain(|path, driver| !devices.contains(&shown(path, driver)));
+                    self.lost.insert(cycle, devices);
+                }
                 Ok(Line::Cut(cut)) => {
                     self.cuts.push(cut);
                     open = None;
@@ -154,6 +170,7 @@ impl Campaign {
                 Err(_) => self.unreadable += 1,
             }
         }
+        self.there = Some(there);
         open
     }
 
@@ -167,9 +184,10 @@ impl Campaign {
             }
         }
         let Some(open) = open else { return Ok(()) };
-        if let Some(file) = self.read(open.cycle) {
+        let there = self.there.take();
+        if let Some(ended) = open.saved.filter(|_| self.path(open.cycle).is_file()) {
             // It was killed between the file and the line that says so.
-            return self.end(open.cycle, &file);
+            return self.end(open.cycle, ended);
         }
         let restarted = open.begun.boot_id != self.boot_id();
         let cut = Cut { cycle: open.cycle, place: open.place, restarted, ..Cut::default() };
@@ -180,11 +198,10 @@ impl Campaign {
         self.say(&Line::Cut(cut.clone()))?;
         self.cuts.push(cut.clone());
         self.found = Some(cut);
-        if let Some(file) = (1..open.cycle).rev().find_map(|n| self.read(n)) {
-            let now = devices(&self.root).0;
-            self.compare(open.cycle, &file.devices, &now)?;
+        match there.filter(|_| restarted) {
+            Some(before) => self.compare(open.cycle, &before),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Adds a line. When it returns, the line is on disk.
@@ -199,41 +216,21 @@ impl Campaign {
         self.folder.join(CYCLES).join(format!("cycle-{cycle:06}.tar.gz"))
     }
 
-    /// A cycle that is on disk.
-    fn read(&self, cycle: u32) -> Option<CaptureFile> {
-        let packed = File::open(self.path(cycle)).ok()?;
-        let mut bytes = Vec::new();
-        GzDecoder::new(BufReader::new(packed)).read_to_end(&mut bytes).ok()?;
-        Some(capture_file::read(&bytes).ok()?.0)
-    }
-
-    fn end(&mut self, cycle: u32, file: &CaptureFile) -> io::Result<()> {
-        let Some(stats) = file.cycles.first().map(|c| &c.stats) else { return Ok(()) };
-        let device =
-            (stats.result != 0).then(|| stats.suspend_stats_changed.get("last_failed_dev"));
-        let ended = Ended { result: stats.result, device: device.flatten().cloned() };
-        let Ended { result, device } = ended.clone();
-        self.say(&Line::End { cycle, result, device })?;
+    fn end(&mut self, cycle: u32, ended: Ended) -> io::Result<()> {
+        self.say(&Line::End { cycle })?;
         self.ended.insert(cycle, ended);
         Ok(())
     }
 
-    /// Notes which devices with a driver are gone, without those below them.
-    fn compare(&mut self, cycle: u32, before: &[DeviceRow], now: &[DeviceRow]) -> io::Result<()> {
-        let driven = |rows: &[DeviceRow]| -> BTreeMap<String, String> {
-            let rows = rows.iter().filter(|d| !d.driver.is_empty());
-            rows.map(|d| (d.devpath.clone(), d.driver.clone())).collect()
-        };
-        let (before, now) = (driven(before), driven(now));
+    /// Notes which devices are gone, without those below them.
+    fn compare(&mut self, cycle: u32, before: &Drivers) -> io::Result<()> {
+        let now = drivers(&self.root);
         let gone: Vec<&String> = before.keys().filter(|d| !now.contains_key(*d)).collect();
         let is_below = |d: &str| {
             gone.iter().any(|g| d.strip_prefix(g.as_str()).is_some_and(|r| r.starts_with('/')))
         };
-        let devices: Vec<String> = gone
-            .iter()
-            .filter(|d| !is_below(d))
-            .map(|d| format!("{} ({})", d.rsplit('/').next().unwrap_or(d), before[*d]))
-            .collect();
+        let top = gone.iter().filter(|d| !is_below(d));
+        let devices: Vec<String> = top.map(|d| shown(d, &before[*d])).collect();
         if devices.is_empty() {
             return Ok(());
         }
@@ -272,24 +269,40 @@ impl Campaign {
 
     /// A cycle begins: what is there now is what the one before left.
     fn begin(&mut self, cycle: u32) -> io::Result<()> {
-        let now = devices(&self.root).0;
         if let Some(before) = self.there.take() {
-            self.compare(cycle - 1, &before, &now)?;
+            self.compare(cycle - 1, &before)?;
         }
-        self.there = Some(now);
+        self.there = Some(drivers(&self.root));
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         self.say(&Line::Begin { cycle, at })
     }
 
     /// Writes a cycle to disk.
     fn keep(&mut self, file: &CaptureFile, cycle: CycleMembers) -> io::Result<()> {
-        let number = cycle.stats.number;
+        let stats = &cycle.stats;
+        let (number, result) = (stats.number, stats.result);
+        let device = stats.suspend_stats_changed.get("last_failed_dev").filter(|_| result != 0);
+        let ended = Ended { result, device: device.cloned() };
         let mut file = CaptureFile { cycles: vec![cycle], ..file.clone() };
         file.document.suspend_stats_after = machine::suspend_stats(&self.root);
-        let recording = Recording::new(file.clone())?;
-        recording.save(&self.path(number))?;
-        self.end(number, &file)
+        let device = ended.device.clone();
+        self.say(&Line::Saved { cycle: number, result, device })?;
+        Recording::new(file)?.save(&self.path(number))?;
+        self.end(number, ended)
     }
+}
+
+/// Devices that have a driver, by their path.
+type Drivers = BTreeMap<String, String>;
+
+fn drivers(root: &Root) -> Drivers {
+    let rows = devices(root).0.into_iter().filter(|d| !d.driver.is_empty());
+    rows.map(|d| (d.devpath, d.driver)).collect()
+}
+
+/// A device as it is named.
+fn shown(path: &str, driver: &str) -> String {
+    format!("{} ({driver})", path.rsplit('/').next().unwrap_or(path))
 }
 
 /// A cycle that the list leaves open.
@@ -297,6 +310,8 @@ struct Open {
     cycle: u32,
     place: Place,
     begun: Begun,
+    /// How it ended, if it was being written.
+    saved: Option<Ended>,
 }
 
 /// Records `options.cycles` further cycles into `campaign`.
@@ -318,8 +333,7 @@ pub fn record(
     let outcome = recorder::record(&root, &options, &mut marks, &mut keeper)?;
     let mut campaign = campaign.borrow_mut();
     if let (Some(before), Some(last)) = (campaign.there.take(), campaign.next().checked_sub(1)) {
-        let now = devices(&root).0;
-        campaign.compare(last, &before, &now).map_err(recorder::Error::Kept)?;
+        campaign.compare(last, &before).map_err(recorder::Error::Kept)?;
     }
     Ok(outcome)
 }
