@@ -1,7 +1,7 @@
 //! What is private by what stands beside it: names of hosts, users and wireless networks,
 //! numbers of a series.
 
-use super::{Found, Kind, Seen, is_run, run};
+use super::{Found, Kind, Seen, is_run, pattern, run};
 use std::ops::Range;
 
 /// Words of this field and of distributions, which people call their machines and themselves:
@@ -139,23 +139,28 @@ fn is_ours(text: &str) -> bool {
     Kind::ALL.iter().any(|k| k.word() == word) && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// What a word says of what follows.
+/// What a word says of itself or of what follows.
 fn word(line: &[u8], at: Range<usize>, out: &mut Vec<Found>) {
-    let mut small = [0; 16];
+    pattern::word(line, &at, out);
     let own = &line[at.clone()];
-    let tail = &own[own.len().saturating_sub(small.len())..];
-    let small = &mut small[..tail.len()];
-    small.copy_from_slice(tail);
+    // Of most words the length or the last letter tells that they say nothing.
+    let last = own[own.len() - 1].to_ascii_lowercase();
+    if own.len() > 40 || !b"lrontgidesxyk".contains(&last) {
+        return;
+    }
+    let mut small = [0; 40];
+    let small = &mut small[..own.len()];
+    small.copy_from_slice(own);
     small.make_ascii_lowercase();
     let small = &*small;
     let is = |words: &[&str]| words.iter().any(|w| small == w.as_bytes());
-    let ends = |words: &[&str]| words.iter().any(|w| small.ends_with(w.as_bytes()));
-    match small.last() {
-        Some(
-            b'l' | b'r' | b'o' | b't' | b'n' | b'g' | b'i' | b'd' | b'e' | b's' | b'a' | b'x'
-            | b'y' | b'k',
-        ) => {}
-        _ => return,
+    // `ID_SERIAL`, `_HOSTNAME`, `SUDO_USER`: the end of a name tells.
+    let ends = |words: &[&str]| {
+        let mut ends = words.iter().map(|w| w.as_bytes());
+        ends.any(|w| small == w || (small.contains(&b'_') && small.ends_with(w)))
+    };
+    if !tells(small) {
+        return;
     }
     if ends(&["serial", "serialnumber", "serial_number", "serialno", "serial_short"])
         || is(&["sn", "imei", "imsi", "iccid"])
@@ -245,6 +250,17 @@ fn word(line: &[u8], at: Range<usize>, out: &mut Vec<Found>) {
         named(line, end - n..end, Kind::User, out);
     } else if is(&["home", "users", "media"]) {
         home(line, at, out);
+    }
+}
+
+/// Whether a word in small letters may say something; one look at it for most.
+fn tells(small: &[u8]) -> bool {
+    match small {
+        b"n" | b"sn" | b"id" | b"tag" | b"uid" | b"gid" | b"tty" | b"imei" | b"imsi" | b"uuid"
+        | b"ssid" | b"host" | b"user" | b"home" | b"linux" | b"essid" | b"iccid" | b"users"
+        | b"media" | b"serial" | b"logname" | b"network" | b"hostname" | b"nodename"
+        | b"serialno" | b"connection" | b"serialnumber" => true,
+        _ => small.contains(&b'_'),
     }
 }
 

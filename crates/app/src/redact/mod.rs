@@ -346,8 +346,26 @@ fn length_of(form: &[u8], text: &[u8]) -> Option<usize> {
     (!text.get(at).is_some_and(|b| is_run(*b))).then_some(at)
 }
 
+/// Letters, digits and `_`, which words are made of: 1; what joins them in addresses and
+/// names: 2.
+const CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        class[b] = match byte {
+            b'_' => 1,
+            b':' | b'.' | b'@' | b'-' | b'+' | b'%' => 2,
+            _ if byte.is_ascii_alphanumeric() => 1,
+            _ => 0,
+        };
+        b += 1;
+    }
+    class
+};
+
 fn is_run(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+    CLASS[usize::from(b)] == 1
 }
 
 /// Where the word at `i` ends.

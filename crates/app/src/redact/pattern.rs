@@ -1,7 +1,7 @@
 //! What is private by its shape: addresses of network devices, of the Internet and of mail,
 //! identifiers of 128 bits.
 
-use super::{Found, Kind, Seen, is_run};
+use super::{CLASS, Found, Kind, Seen, is_run};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
@@ -45,13 +45,12 @@ pub(super) fn find(line: &[u8], out: &mut Vec<Found>) {
         if ats > 0 {
             chunk.mails(out);
         }
-        chunk.words(out);
     }
 }
 
 /// What addresses and names are made of.
 fn is_part(b: u8) -> bool {
-    is_run(b) || matches!(b, b':' | b'.' | b'@' | b'-' | b'+' | b'%')
+    CLASS[usize::from(b)] != 0
 }
 
 fn is_hex(b: &u8) -> bool {
@@ -78,7 +77,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Runs of bytes that `is` holds for.
-    fn runs(&self, is: fn(u8) -> bool) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    fn runs<F: Fn(u8) -> bool>(&self, is: F) -> impl Iterator<Item = Range<usize>> + use<'a, F> {
         let (line, end) = (self.line, self.at.end);
         let mut i = self.at.start;
         std::iter::from_fn(move || {
@@ -235,22 +234,25 @@ impl<'a> Chunk<'a> {
             }
         }
     }
+}
 
-    /// Interfaces that systemd calls by their address, and identifiers of 128 bits without
-    /// dashes, as of machines and boots.
-    fn words(&self, out: &mut Vec<Found>) {
-        for at in self.runs(is_run) {
-            let own = &self.line[at.clone()];
+/// An interface that systemd calls by its address, or an identifier of 128 bits without dashes,
+/// as of a machine or a boot.
+pub(super) fn word(line: &[u8], at: &Range<usize>, out: &mut Vec<Found>) {
+    let own = &line[at.clone()];
+    match own.len() {
+        15 => {
             let is_name = |p: &&[u8]| own.starts_with(p) && own[3..].iter().all(is_hex);
-            if own.len() == 15 && [&b"enx"[..], b"wlx", b"wwx", b"ibx"].iter().any(is_name) {
-                out.push(found(at, 3, Kind::Mac, Seen::Named));
-            } else if own.len() == 32
-                && own.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-                && own.iter().any(|b| *b != own[0])
-            {
-                out.push(found(at, 0, Kind::Uuid, Seen::Named));
+            if [&b"enx"[..], b"wlx", b"wwx", b"ibx"].iter().any(is_name) {
+                out.push(found(at.clone(), 3, Kind::Mac, Seen::Named));
             }
         }
+        32 if own.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+            && own.iter().any(|b| *b != own[0]) =>
+        {
+            out.push(found(at.clone(), 0, Kind::Uuid, Seen::Named));
+        }
+        _ => {}
     }
 }
 
