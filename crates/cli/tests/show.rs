@@ -353,3 +353,16 @@ fn ends_alone_are_ranked_and_nothing_is_predicted_from_them() {
         assert!(error.contains("`dormouse show` ranks them"), "{verb:?}: {error}");
     }
 }
+
+/// A row is a callback, and silence is none.
+#[test]
+fn a_table_of_callbacks_without_any_says_so() {
+    let log = "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Filesystems sync: 0.090 seconds\n\
+        [    1.200000] PM: suspend of devices complete after 60.000 msecs\n[    2.000000] PM: suspend exit\n";
+    for verb in [&["show", "--csv", "-"][..], &["export", "--to", "csv", "-"]] {
+        let out = dormouse().args(verb).write_stdin(log).output().unwrap();
+        assert_eq!(out.status.code(), Some(1), "{verb:?}");
+        let error = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(error.contains("no line tells of a callback"), "{verb:?}: {error}");
+    }
+}

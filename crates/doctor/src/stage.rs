@@ -304,5 +304,23 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         (true, _, true) => Some(Stage::new(Resume, Some(Phase::CpuOn))),
         _ => None,
     };
-    by_name.or_else(cpus)
+    by_name.or_else(cpus).or_else(|| frames.iter().find_map(of_a_bus))
+}
+
+/// The stage of what a bus does for a device in a sleep: `platform_pm_suspend`,
+/// `pci_pm_resume_noirq`. What it does at run time has other names.
+fn of_a_bus(f: &Frame) -> Option<Stage> {
+    use Direction::{Resume, Suspend};
+    const BUSES: [&str; 4] = ["platform_pm_", "pci_pm_", "usb_dev_", "acpi_subsys_"];
+    let name = f.function.split('.').next().unwrap_or_default();
+    let step = BUSES.iter().find_map(|b| name.strip_prefix(b))?;
+    Some(match step {
+        "suspend" => Stage::new(Suspend, Some(Phase::Suspend)),
+        "suspend_late" => Stage::new(Suspend, Some(Phase::Late)),
+        "suspend_noirq" => Stage::new(Suspend, Some(Phase::Noirq)),
+        "resume" => Stage::new(Resume, Some(Phase::Resume)),
+        "resume_early" => Stage::new(Resume, Some(Phase::ResumeEarly)),
+        "resume_noirq" => Stage::new(Resume, Some(Phase::ResumeNoirq)),
+        _ => return None,
+    })
 }

@@ -211,7 +211,9 @@ fn is_of_everybody(f: &Frame) -> bool {
 fn report<'a>(messages: &'a [Message], at: usize, kind: Kind, words: &'a str) -> Trouble<'a> {
     let limit = messages.len().min(at + LONGEST);
     let mut end = at + 1;
-    let mut place = stack::place(words).filter(|_| kind == Kind::Warning);
+    // Checkers of memory name the function that they caught, and stand in their own.
+    let names = kind == Kind::Warning || words.starts_with("BUG: K");
+    let mut place = stack::place(words).filter(|_| names);
     let mut frames: Vec<Frame> = Vec::new();
     let mut task = None;
     let mut dry = 0;
@@ -243,6 +245,9 @@ fn report<'a>(messages: &'a [Message], at: usize, kind: Kind, words: &'a str) ->
             break;
         }
     }
+    // 32-bit Arm names the caller of the last one on its line.
+    let last = messages[at..end].last().filter(|m| m.has(" from ") && !frames.is_empty());
+    frames.extend(last.and_then(|m| stack::place(&m.text)));
     let own =
         |f: &&Frame| !stack::is_of_a_report(&f.function) && !stack::is_of_waiting(&f.function);
     let place = place.or_else(|| frames.iter().find(own).cloned());
@@ -286,16 +291,52 @@ fn whose(text: &str) -> Option<(String, u32)> {
     Some((name[..end].trim().to_string(), pid))
 }
 
+/// A report at the begin of a text, whose first line was cut off: `CPU: 2 PID: 70 Comm: x Not
+/// tainted …` and a place in the kernel below it, or no more than its end.
+fn headless(messages: &Messages) -> Option<Trouble<'_>> {
+    let head = |m: &Message| m.has(" PID: ") && m.has(" Comm: ") && m.has("ainted");
+    let first: Vec<usize> = (0..messages.len().min(LONGEST)).collect();
+    let known = |at: usize| begins(&messages[at]).is_some() || messages[at].has("cut here");
+    let begin = first.iter().copied().take(EARLY).take_while(|&at| !known(at));
+    let at =
+        begin.into_iter().find(|&at| messages[at].trust == Trust::Logged && head(&messages[at]));
+    let end = first
+        .iter()
+        .copied()
+        .take_while(|&at| !known(at))
+        .find(|&at| messages[at].has("---[ end trace"));
+    let (at, words) = match (at, end) {
+        (Some(at), _) => (at, "the first lines of the report are cut off"),
+        (None, Some(_)) => (0, "all but the end of the report is cut off"),
+        (None, None) => return None,
+    };
+    let t = report(messages, at, Kind::Warning, words);
+    let in_kernel = t.place.is_some()
+        && messages[at..t.end]
+            .iter()
+            .any(|m| m.has("RIP: 0010:") || m.has("pc : ") || m.has("PC is at "));
+    (end.is_some() || in_kernel).then_some(t)
+}
+
+/// So early a report stands whose first line was cut off.
+const EARLY: usize = 4;
+
 /// All reports of a text, in its order.
 pub(crate) fn troubles(messages: &Messages) -> Vec<Trouble<'_>> {
     let mut out: Vec<Trouble<'_>> = Vec::new();
+    out.extend(headless(messages));
     for (at, m) in messages.having_any(&MARKS) {
         // A panic ends what an earlier line of the same crash began.
         if out.last().is_some_and(|t| at < t.end) {
             continue;
         }
         let Some((kind, words)) = begins(m) else { continue };
-        if !is_of_a_kernel(m, words) {
+        // Nobody types the addresses of functions.
+        let dumped = || {
+            let near = messages[at + 1..].iter().take(3);
+            near.into_iter().any(|m| m.text.trim_start().starts_with("[<"))
+        };
+        if !is_of_a_kernel(m, words) && !dumped() {
             continue;
         }
         let same =

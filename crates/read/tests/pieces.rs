@@ -423,3 +423,80 @@ fn an_address_that_comes_late_is_slow_and_one_that_comes_soon_is_not() {
     assert_eq!(ids(&text(13)), ["way-lease"]);
     assert_eq!(ids(&text(4)), ["way-rows"]);
 }
+
+#[test]
+fn a_checker_of_memory_names_the_function_that_it_caught() {
+    let text = "[   41.000000] PM: suspend entry (s2idle)\n\
+        [   41.100000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+        [   41.200000] BUG: KASAN: slab-out-of-bounds in codec_suspend+0x1c/0x80 [codec]\n\
+        [   41.200010] CPU: 1 UID: 0 PID: 70 Comm: kworker/1:1 Not tainted 6.13.4 #1\n\
+        [   41.200020] Call Trace:\n\
+        [   41.200030]  dump_stack_lvl+0x60/0x90\n\
+        [   41.200040]  print_report+0xcc/0x610\n\
+        [   41.200050]  kasan_report+0xd0/0x110\n\
+        [   41.200060]  codec_suspend+0x1c/0x80 [codec]\n";
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    let crash = found.iter().find(|f| f.id == "phase-crash").expect("a crash");
+    assert_eq!(crash.about.function.as_deref(), Some("codec_suspend"), "{crash:?}");
+}
+
+/// A commit message quotes a fault without a stamp.
+#[test]
+fn a_fault_above_addresses_of_functions_is_a_kernels() {
+    let text = "The clock is off by then:\n\n\
+        Unhandled fault: external abort on non-linefetch (0x1028) at 0xf0084010\n...\n\
+        [<c0611230>] (foo_readl) from [<c0611408>] (foo_suspend+0x30/0x90)\n\
+        [<c0611408>] (foo_suspend) from [<c0500110>] (platform_pm_suspend+0x2c/0x54)\n\n\
+        Enable it first.\n";
+    let found = judge(&heard("log", text.as_bytes()).case).findings;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].about.function.as_deref(), Some("foo_readl"));
+    let words = text.replace("[<c0611230>] (foo_readl) from [<c0611408>]", "foo_readl from");
+    let words = words.replace("[<c0611408>] (foo_suspend) from [<c0500110>]", "foo_suspend from");
+    assert_eq!(ids(&words), [""; 0]);
+}
+
+#[test]
+fn room_for_an_image_that_is_not_free_is_slow() {
+    let text = |s: &str| {
+        format!(
+            "[  200.000000] PM: hibernation: Allocated 6000000 kbytes in {s} seconds (90.00 MB/s)\n"
+        )
+    };
+    assert!(ids(&text("66.10")).contains(&"hib-allocate-slow"));
+    assert!(!ids(&text("1.94")).contains(&"hib-allocate-slow"));
+}
+
+/// A text begins in the midst of what a kernel says of a fault.
+#[test]
+fn a_report_whose_first_lines_are_cut_off_is_told() {
+    let head = "[   92.104901] CPU: 2 PID: 2365 Comm: systemd-sleep Not tainted 6.8.0 #1\n\
+        [   92.104905] RIP: 0010:ec_event+0x12f/0x150 [ec]\n\
+        [   92.104926] Call Trace:\n\
+        [   92.104940]  ? __warn+0x89/0x160\n";
+    let found = judge(&heard("log", head.as_bytes()).case).findings;
+    assert_eq!((found.len(), found[0].id), (1, "phase-warning"));
+    assert_eq!(found[0].about.function.as_deref(), Some("ec_event"));
+    assert_eq!(ids(&head.replace("RIP: 0010:", "RIP: 0033:")), [""; 0], "a program");
+    let end = "[   91.020000]  ret_from_fork+0x25/0x30\n\
+        [   91.020297] ---[ end trace abe9 ]---\n\
+        [   91.126047] PM: resume of devices complete after 123.878 msecs\n\
+        [   91.126743] OOM killer enabled.\n\
+        [   91.126744] Restarting tasks ... done.\n";
+    assert_eq!(ids(end), ["phase-warning"]);
+    let before = end.replace("[   91.02", "[   81.02");
+    assert_eq!(ids(&before), [""; 0], "it came before the resume");
+}
+
+#[test]
+fn a_hibernation_whose_boot_finds_no_image_is_told() {
+    let entry = "Nov 08 23:10:02 rook kernel: PM: hibernation: hibernation entry\n\
+        Nov 08 23:10:02 rook kernel: Filesystems sync: 0.011 seconds\n\
+        Nov 08 23:10:03 rook kernel: PM: hibernation: Preallocating image memory\n";
+    let boot = "Nov 09 07:00:11 rook kernel: Linux version 6.11.4 (b@x) #1 SMP\n\
+        Nov 09 07:00:13 rook kernel: PM: Image not found (code -22)\n";
+    assert_eq!(ids(&[entry, boot].concat()), ["hib-no-image"]);
+    assert_eq!(ids(boot), [""; 0], "every boot without an image says so");
+    let loaded = boot.replace("Image not found (code -22)", "Image loading progress:   0%");
+    assert!(!ids(&[entry, &loaded].concat()).contains(&"hib-no-image"));
+}

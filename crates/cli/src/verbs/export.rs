@@ -85,6 +85,9 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
                 .into()
         ));
     }
+    if args.to == Form::Csv && count > 0 {
+        super::show::rows(given, &all)?;
+    }
     let binary = matches!(args.to, Form::Perfetto | Form::Parquet);
     if binary && args.output.as_os_str() == "-" && terminal::is_watched() {
         bail!(Usage("the output is binary: use -o FILE or a pipe".into()));

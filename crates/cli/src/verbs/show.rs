@@ -10,7 +10,7 @@ use dormouse_base::cycle::Began;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_read::Given;
-use dormouse_words::{Selection, text};
+use dormouse_words::{Explained, Selection, text};
 use std::path::PathBuf;
 
 /// Show where the time went, and why.
@@ -62,6 +62,21 @@ fn phases(text: &str) -> Result<Vec<Phase>, String> {
     Ok(list)
 }
 
+/// Whether a table of callbacks has a row: a line of it is a callback with its begin and end.
+pub(crate) fn rows(given: &Given, all: &[Explained]) -> Result<()> {
+    let captures = || all.iter().map(|e| &*e.capture);
+    let mut cycles = captures().flat_map(|c| &c.cycles).peekable();
+    if cycles.peek().is_none() {
+        return Err(dormouse_app::nothing::nothing_in(given, captures()));
+    }
+    if cycles.all(|c| c.callbacks.is_empty()) {
+        let why = "no line tells of a callback, and a row of this table is one; --json and \
+                   --markdown have the phases (pm_print_times or initcall_debug print callbacks)";
+        return Err(dormouse_app::nothing::nothing_of(given.paths(), captures(), why));
+    }
+    Ok(())
+}
+
 /// Runs the verb.
 pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
     let all = explain::inputs(given)?;
@@ -82,10 +97,8 @@ pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
     if (args.json || args.csv) && args.top.is_some() {
         bail!(Usage("--top has no effect with --json and --csv, which list everything".into()));
     }
-    if args.csv && count == 0 {
-        // A line of the table is a callback with its begin and end.
-        let captures = all.iter().map(|e| &*e.capture);
-        return Err(dormouse_app::nothing::nothing_in(given, captures));
+    if args.csv {
+        rows(given, &all)?;
     }
     if args.json {
         terminal::print_with(|out| dormouse_words::json::show(&all, &selection, out))
@@ -98,6 +111,9 @@ pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
         if count > 0 && all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {
             let cycles = || all.iter().flat_map(|e| &e.capture.cycles);
             let text = match cycles().any(|c| c.when != Began::Unsaid) {
+                _ if cycles().any(|c| c.when == Began::Stamped) => {
+                    "no line of the input tells of a phase of a sleep; boot with initcall_debug, or record with dormouse record"
+                }
                 true => {
                     "the lines of the input carry no times finer than a second; give the kernel's own: dmesg > FILE, or journalctl -k -o short-monotonic"
                 }

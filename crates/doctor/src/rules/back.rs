@@ -32,8 +32,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// The log of a boot ends in a sleep, and the next boot follows. A hibernation boots to come
 /// back; `grep` leaves no other lines, and none of an end.
 fn rebooted(case: &Case, out: &mut Vec<Finding>) {
-    for a in case.attempts.iter().filter(|a| !a.closed && a.mode != "hibernation") {
+    for a in case.attempts.iter().filter(|a| !a.closed) {
         let said = case.of(a);
+        if a.mode == "hibernation" {
+            no_image(said, out);
+            continue;
+        }
         let Some(at) = said.iter().position(|m| m.text.starts_with("Linux version ")) else {
             continue;
         };
@@ -61,6 +65,24 @@ fn rebooted(case: &Case, out: &mut Vec<Finding>) {
                 .shown_by(lines([first].into_iter().chain((last.line != first.line).then_some(last)).chain([banner]))),
         );
     }
+}
+
+/// The boot behind a hibernation that found no image (kernel/power/swap.c:swsusp_check).
+fn no_image(said: &[Message], out: &mut Vec<Finding>) {
+    let boot = said.iter().position(|m| m.text.starts_with("Linux version "));
+    let none = |m: &&Message| m.trust.is_of_a_kernel() && m.says("Image not found (code -22)");
+    let Some(at) = boot else { return };
+    let Some(found) = said[at..].iter().find(none) else { return };
+    out.push(
+        Finding::new(("hib-no-image", Area::Hibernation, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "The boot behind the hibernation of line {} found no image: it was not written to the end, or not where resume= points, and what it held is lost.",
+                said[0].line
+            ))
+            .look("Give the last lines of the boot before: whether the image was written. Compare resume= (and resume_offset= of a swap file) with swapon --show.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines([&said[0], &said[at], found])),
+    );
 }
 
 /// So many messages before a sleep show that a log is whole.
@@ -119,7 +141,7 @@ fn not_ready(case: &Case, out: &mut Vec<Finding>) {
 /// `PM: resume of devices complete after 48120.000 msecs`
 /// (drivers/base/power/main.c:dpm_show_time), `PM: resume devices took 48.120 seconds`
 /// (kernel/power/suspend_test.c:suspend_test_finish).
-fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
+pub(super) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
     let way = |front: &str| {
         let up = ["resume", "thaw", "restore", "recover"].iter().any(|w| front.contains(w));
         let down = ["suspend", "freeze", "poweroff", "quiesce"].iter().any(|w| front.contains(w));

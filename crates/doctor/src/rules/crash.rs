@@ -53,6 +53,9 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     if let Some(s) = s.filter(|s| s.phase != Some(Phase::Thaw)) {
         return Some(When::Inside(s));
     }
+    if let Some(s) = enclosed(case, t.at) {
+        return Some(When::Inside(s));
+    }
     let Some(&end) = over[..over.partition_point(|&i| i < t.at)].last() else {
         return asked(case, t).then_some(When::Asked);
     };
@@ -66,6 +69,30 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     }
 }
 
+/// The phase that a line behind a report says lasted from before it on, in a text that does not
+/// show how the phase began.
+fn enclosed(case: &Case, at: usize) -> Option<Stage> {
+    let time = case.messages[at].time?;
+    let behind = case.messages[at..].iter().take(LONGEST);
+    behind.filter(|m| m.trust.is_of_a_kernel()).find_map(|m| {
+        let (direction, name, took) = super::back::phase(m)?;
+        let word = name.strip_prefix("PM: ").unwrap_or(&name);
+        let phase = match (direction, word.split(' ').next()?) {
+            (Direction::Suspend, "late") => Phase::Late,
+            (Direction::Suspend, "noirq") => Phase::Noirq,
+            (Direction::Suspend, _) => Phase::Suspend,
+            (Direction::Resume, "early") => Phase::ResumeEarly,
+            (Direction::Resume, "noirq") => Phase::ResumeNoirq,
+            (Direction::Resume, _) => Phase::Resume,
+        };
+        let stage = Stage { direction, phase: Some(phase) };
+        m.time.is_some_and(|end| end >= time && end - took <= time).then_some(stage)
+    })
+}
+
+/// So many messages behind a report the line of its phase stands.
+const LONGEST: usize = 400;
+
 /// Whether systemd was putting the machine to sleep a few lines before a report, in a text
 /// whose kernel says nothing of a sleep.
 fn asked(case: &Case, t: &Trouble<'_>) -> bool {
@@ -75,7 +102,9 @@ fn asked(case: &Case, t: &Trouble<'_>) -> bool {
         starts || m.has("Performing sleep operation")
     };
     let near = &case.messages[t.at.saturating_sub(LINES)..t.at];
-    case.attempts.is_empty() && case.parts.is_empty() && near.iter().any(asks)
+    // The program that writes /sys/power/state.
+    let writer = t.task.as_ref().is_some_and(|task| task.0 == "systemd-sleep");
+    case.attempts.is_empty() && case.parts.is_empty() && (writer || near.iter().any(asks))
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {

@@ -4,7 +4,8 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::message::{Message, thousandths};
+use crate::message::{Message, seconds, thousandths};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -13,6 +14,8 @@ const TIMES: i64 = 3;
 const STANDS_OUT: i64 = 1_000_000_000;
 /// Devices that take this long to quiesce are slow.
 const QUIESCE: Ns = Ns(500_000_000);
+/// Room for an image that takes this long was not free.
+const ALLOCATES: Ns = Ns(10_000_000_000);
 /// A clock that goes on by more between two lines after the image was read is another kernel's.
 const JUMP: i64 = 3_000_000_000;
 /// So many messages around the rate tell whether anything was read.
@@ -33,6 +36,33 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         tell(case, &run, out);
     }
     quiesce(case, out);
+    allocated(case, out);
+}
+
+/// What making room for an image took (kernel/power/snapshot.c:hibernate_preallocate_memory):
+/// pages that are free come at GB/s, others are written out or dropped first.
+fn allocated(case: &Case, out: &mut Vec<Finding>) {
+    let said = |m: &&Message| m.trust.is_of_a_kernel();
+    let took = |m: &Message| seconds(rate(m, "Allocated ")?.split_once(" kbytes in ")?.1);
+    let all = case.messages.having("Allocated ").map(|(_, m)| m).filter(said);
+    let slow = all.filter_map(|m| Some((took(m)?, m))).max_by_key(|s| s.0);
+    let Some((took, m)) = slow.filter(|s| s.0 >= ALLOCATES) else { return };
+    // There was no room at all, which says it.
+    if out.iter().any(|f| f.id == "hib-image-short") {
+        return;
+    }
+    out.push(
+        Finding::new(("hib-allocate-slow", Area::Hibernation, Level::Slow), Confidence::Certain)
+            .says(format!(
+                "Making room for the image took {}, says the kernel: \"{}\". Free memory is there at once; this was dropped or swapped out first.",
+                say::seconds(took),
+                m.text.trim()
+            ))
+            .look("Compare with less in use, and with another /sys/power/image_size: the kernel frees down to it before it makes the image.")
+            .costs(took)
+            .when(Some(Direction::Suspend), None)
+            .shown_by(lines([m])),
+    );
 }
 
 /// `462616 kbytes in 14.01 seconds (33.02 MB/s)`.

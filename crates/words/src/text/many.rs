@@ -145,16 +145,16 @@ fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
     let Some((n, e, i)) = told(cycles) else { return };
     let (cycle, view) = (&e.capture.cycles[*i], &e.views[*i]);
     if cycles.iter().all(|(_, e, i)| e.views[*i].rows.total == Ns::ZERO) {
-        let text = format!(
-            "{} found, none can be timed: the lines carry no times{}.",
-            plural(cycles.len(), "cycle"),
+        let is = |when: fn(&Began) -> bool| {
+            cycles.iter().any(|(_, e, i)| when(&e.capture.cycles[*i].when))
+        };
+        let why = match () {
+            () if is(|w| *w == Began::Stamped) => "no line tells of a phase",
             // A clock is there, and what lies between two lines is left out.
-            if cycles.iter().any(|(_, e, i)| e.capture.cycles[*i].when != Began::Unsaid) {
-                " finer than a second"
-            } else {
-                ""
-            }
-        );
+            () if is(|w| *w != Began::Unsaid) => "the lines carry no times finer than a second",
+            () => "the lines carry no times",
+        };
+        let text = format!("{} found, none can be timed: {why}.", plural(cycles.len(), "cycle"));
         page.wrapped(Ink::Strong, 0, 2, &text);
     } else if let Some(h) = view.answer.halves().next().filter(|_| !silent) {
         let open = bottleneck::Open { cycle, known: h.known };
