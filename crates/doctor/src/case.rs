@@ -21,6 +21,8 @@ pub struct Case {
     /// Parts of attempts whose beginning is not in the text: the first message of each,
     /// and whether its end is there.
     pub parts: Vec<(usize, bool)>,
+    /// Lines of a journal that part two boots (`-- Boot …`).
+    pub boots: Vec<u64>,
     /// Tasks that waited while the machine was looked at; none of a text.
     pub waiting: Vec<Waiting>,
     /// Tasks that ran under a real-time policy meanwhile; none of a text.

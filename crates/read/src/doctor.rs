@@ -131,7 +131,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     let lines = Lines::new(bytes);
     // Most lines of a log are messages.
     let messages = Vec::with_capacity(lines.ends.len() + 1);
-    let mut listener = Listener { lines, messages, damaged: 0 };
+    let mut listener = Listener { lines, messages, boots: Vec::new(), damaged: 0 };
     let refused = klog::parse_heard(bytes, tracker, &mut |item, at| listener.item(item, at));
     tracker.close_cycle();
     let mut losses = Losses::default();
@@ -148,7 +148,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
             None,
         );
     }
-    let mut messages = listener.messages;
+    let (mut messages, boots) = (listener.messages, listener.boots);
     whole_logs(&mut messages);
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
     let second = |&(first, last): &(u64, u64)| Place {
@@ -161,6 +161,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     };
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
+    case.boots = boots;
     case.night = night::read(bytes);
     case.way = way::read(bytes);
     if case.night.left_out > 0 {
@@ -196,6 +197,7 @@ fn place(cycle: &Cycle) -> Place {
 struct Listener<'a> {
     lines: Lines<'a>,
     messages: Vec<Message>,
+    boots: Vec<u64>,
     damaged: u64,
 }
 
@@ -207,7 +209,8 @@ impl Listener<'_> {
                 self.damaged += 1;
                 return;
             }
-            Item::Boot | Item::LeftOut | Item::Doubled(_) => return,
+            Item::Boot => return self.boots.push(at),
+            Item::LeftOut | Item::Doubled(_) => return,
         };
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);

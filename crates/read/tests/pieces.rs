@@ -243,6 +243,7 @@ fn two_clocks_tell_how_long_a_deep_sleep_was() {
         |text: &str| cycles(text)[0].asleep_elsewhere.map(|t| (t.0 + 500_000_000) / 1_000_000_000);
     assert_eq!(asleep(&of(&syslog, 5_000)), Some(5_000));
     assert_eq!(asleep(&of(&logcat, 5_000)), Some(5_000));
+    assert_eq!(asleep(&of(&syslog, 50 * 86_400)), None, "somebody set the clock");
     // Where both clocks went on, nobody knows; an attempt that was given up did not sleep.
     assert_eq!(asleep(&of(&syslog, 1)), None);
     let given_up = of(&syslog, 5_000).replace(
@@ -280,6 +281,9 @@ fn a_boot_that_ends_in_a_sleep_is_told() {
             .replace("suspend entry (deep)", "hibernation: hibernation entry")),
         [""; 0]
     );
+    // Lines that were left out may hold its end.
+    assert_eq!(ids(&[sleep, "[...]\n", boot].concat()), [""; 0]);
+    assert_eq!(ids(&[sleep, "(I cut some here ...)\n", boot].concat()), [""; 0]);
     // Lines that somebody looked for have no others, and no ends.
     let found = "Mar 02 23:10:01 wren kernel: PM: suspend entry (deep)\n\
         Mar 03 07:01:09 wren kernel: Linux version 6.9.4 (b@x) #1 SMP\n";
@@ -422,6 +426,11 @@ fn an_address_that_comes_late_is_slow_and_one_that_comes_soon_is_not() {
     };
     assert_eq!(ids(&text(13)), ["way-lease"]);
     assert_eq!(ids(&text(4)), ["way-rows"]);
+    let gone = text(13).replace(
+        "avahi-daemon[70]: New relevant interface",
+        "NetworkManager[80]: <info>  device (enp3s0): carrier: link connected",
+    );
+    assert_eq!(ids(&gone), ["way-rows"], "the cable was away");
 }
 
 #[test]

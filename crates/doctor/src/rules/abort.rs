@@ -558,7 +558,8 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let alone = !case.messages.has("akeup pending");
     let gives_up = |m: &Message| m.says("Some devices failed to suspend");
     let bare = |i: usize| {
-        let mut near = case.messages[i + 1..].iter().take(NEAR);
+        let own = |m: &&Message| failed(m).is_none() && returned(m).is_none();
+        let mut near = case.messages[i + 1..].iter().take(NEAR).take_while(own);
         alone && case.messages[i].says(SOURCES[1]) && near.any(gives_up)
     };
     let ends = |m: &Message| pending(m) || m.says("Freezing ") && m.has("aborted after");

@@ -54,6 +54,13 @@ fn rebooted(case: &Case, out: &mut Vec<Finding>) {
         }
         let (first, banner) = (&said[0], &said[at]);
         let last = &said[at - 1];
+        // What stood on lines that are no messages was left out, and may have been its end.
+        let inside = first.line..banner.line;
+        let parts = case.boots.iter().filter(|b| inside.contains(b)).count() + at;
+        let omits = |m: &Message| m.text.contains("...") && !m.trust.is_of_a_kernel();
+        if banner.line - first.line != parts as u64 || said[..at].iter().any(omits) {
+            continue;
+        }
         let mode = if a.mode.is_empty() { "" } else { &format!(" ({})", a.mode) };
         out.push(
             Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)

@@ -30,6 +30,9 @@ const KEEPING: Ns = Ns::from_ms(50);
 /// writes late.
 const STOOD: Ns = Ns::from_ms(3_000);
 
+/// One that is more is of a clock that was set: a month.
+const SET: Ns = Ns(30 * 24 * HOUR);
+
 /// A keeper who was frozen writes what he missed within this time. Devices of a machine
 /// need longer to go down and come back.
 const CATCHING_UP: Ns = Ns::from_ms(100);
@@ -137,7 +140,7 @@ impl Log<'_> {
         let ended = told.aborted || told.wakeup || told.pm_test || told.freeze_failed.is_some();
         let Some(kept) = prefix::kept(r.beside).filter(|_| !ended) else { return };
         let stood = kept - time - began;
-        if stood >= STOOD && c.cycle.asleep_elsewhere.is_none() {
+        if (STOOD..SET).contains(&stood) && c.cycle.asleep_elsewhere.is_none() {
             c.cycle.asleep_elsewhere = Some(stood);
         }
     }

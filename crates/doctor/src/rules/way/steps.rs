@@ -125,7 +125,18 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
 fn lease(rest: &[&Step]) -> Option<Finding> {
     let of_dhcp = |s: &Step| s.text.to_ascii_lowercase().contains("dhcp");
     let at = rest.iter().position(|s| of_dhcp(s) && s.kind == Kind::Address)?;
-    let (a, b) = (*rest[..at].iter().rev().find(|s| of_dhcp(s))?, rest[at]);
+    let (from, a) = rest[..at].iter().enumerate().rev().find(|(_, s)| of_dhcp(s))?;
+    let (a, b) = (*a, rest[at]);
+    // Somebody asked, and the link was there all the time.
+    let has = |s: &Step, words: &[&str]| {
+        let lower = s.text.to_ascii_lowercase();
+        words.iter().any(|w| lower.contains(w))
+    };
+    let asks = has(a, &["begin", "discover", "request", "solicit"]);
+    let link = ["carrier", "link", "connect", "deauth", "associat", "sleep", "suspend"];
+    if !asks || rest[from + 1..at].iter().any(|s| has(s, &link)) {
+        return None;
+    }
     let took = b.ms - a.ms;
     (took >= LEASE).then(|| {
         Finding::new(("way-lease", Area::Phase, Level::Slow), Confidence::Certain)
