@@ -77,6 +77,8 @@ pub struct Campaign {
     pub unreadable: u32,
     /// The cut that this start found.
     pub found: Option<Cut>,
+    /// A line could not be written.
+    full: bool,
     /// Devices with drivers when the last cycle began.
     there: Option<Drivers>,
 }
@@ -122,6 +124,7 @@ impl Campaign {
             lost: BTreeMap::new(),
             unreadable: 0,
             found: None,
+            full: false,
             there: None,
         };
         let open = campaign.remember(&bytes[..whole]);
@@ -139,7 +142,7 @@ impl Campaign {
     /// Takes in the list, and gives the cycle that it leaves open.
     fn remember(&mut self, list: &[u8]) -> Option<Open> {
         let (mut boot, mut traced, mut there) = (String::new(), false, Drivers::new());
-        let (mut open, mut saved): (Option<Open>, _) = (None, Ended::default());
+        let mut open: Option<Open> = None;
         for line in list.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
             match serde_json::from_slice(line) {
                 Ok(Line::Start { boot_id, pm_trace, devices }) => {
@@ -152,12 +155,16 @@ impl Campaign {
                 Ok(Line::Asleep { .. }) => open.iter_mut().for_each(|o| o.place = Place::Asleep),
                 Ok(Line::Awake { .. }) => open.iter_mut().for_each(|o| o.place = Place::After),
                 Ok(Line::Saved { result, device, .. }) => {
-                    saved = Ended { result, device };
-                    open.iter_mut().for_each(|o| o.saved = Some(saved.clone()));
+                    open.iter_mut()
+                        .for_each(|o| o.saved = Some(Ended { result, device: device.clone() }));
                 }
                 Ok(Line::End { cycle }) => {
-                    self.ended.insert(cycle, std::mem::take(&mut saved));
-                    open = None;
+                    let unknown = Cut { cycle, place: Place::After, ..Cut::default() };
+                    match open.take().and_then(|o| o.saved) {
+                        Some(ended) => _ = self.ended.insert(cycle, ended),
+                        // The line that told its result is damaged: nothing is claimed.
+                        None => self.cuts.push(unknown),
+                    }
                 }
                 Ok(Line::Lost { cycle, devices }) => {
                     there.retain(|path, driver| !devices.contains(&shown(path, driver)));
@@ -204,12 +211,19 @@ impl Campaign {
         }
     }
 
-    /// Adds a line. When it returns, the line is on disk.
+    /// Adds a line. When it returns, the line is on disk. Behind one that could not be written
+    /// whole there is no other: they would join.
     fn say(&mut self, line: &Line) -> io::Result<()> {
+        if self.full {
+            return Err(io::Error::other("a line before could not be written"));
+        }
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
+        self.full = true;
         self.list.write_all(&text)?;
-        self.list.sync_data()
+        self.list.sync_data()?;
+        self.full = false;
+        Ok(())
     }
 
     fn path(&self, cycle: u32) -> PathBuf {

@@ -274,3 +274,18 @@ fn without_a_mark_on_disk_it_does_not_sleep() {
     assert_eq!(kernel.asleep, 1, "the next cycle does not begin");
     assert!(outcome.restored.failed.is_empty());
 }
+
+/// A damaged line costs what it said, and no more.
+#[test]
+fn a_result_that_cannot_be_read_is_no_success() {
+    let fake = Fake::new();
+    let (campaign, _) = recorded(&fake, 3, Limits::default(), None);
+    assert_eq!((campaign.judged(), campaign.next()), (3, 4));
+    drop(campaign);
+    let path = folder(&fake.root).join("campaign.jsonl");
+    let list = fs::read_to_string(&path).unwrap();
+    fs::write(&path, list.replace("\"saved\",\"cycle\":2", "\"saved\",\"cycl\":2")).unwrap();
+    let campaign = opened(&fake);
+    assert_eq!((campaign.unreadable, campaign.judged(), campaign.failed()), (1, 2, 0));
+    assert_eq!((campaign.cuts.len(), campaign.next(), campaign.found), (1, 4, None));
+}
