@@ -129,8 +129,8 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     }
     let first = tracker.cycles();
     let lines = Lines::new(bytes);
-    // Most lines of a log are messages.
-    let messages = Vec::with_capacity(lines.ends.len() + 1);
+    // Most lines of a log are messages, and few are shorter than this.
+    let messages = Vec::with_capacity(lines.ends.len().min(bytes.len() / 32) + 1);
     let mut listener = Listener { lines, messages, boots: Vec::new(), damaged: 0 };
     let refused = klog::parse_heard(bytes, tracker, &mut |item, at| listener.item(item, at));
     tracker.close_cycle();

@@ -19,7 +19,10 @@ fn clock(text: &str) -> Option<u64> {
     let (h, m, s) = (n()?, n()?, n()?);
     let fraction =
         word.split('.').nth(1).map_or(Some(0), |f| format!("{f:0<3}").get(..3)?.parse().ok())?;
-    Some((((days * 24 + h) * 60 + m) * 60 + s) * 1_000 + fraction)
+    let with = |sum: u64, each: u64, n: u64| sum.checked_mul(each)?.checked_add(n);
+    [(24, h), (60, m), (60, s), (1_000, fraction)]
+        .into_iter()
+        .try_fold(days, |sum, (each, n)| with(sum, each, n))
 }
 
 /// `(86.85%)` in thousandths of a per cent.
@@ -105,6 +108,8 @@ mod tests {
             of("✅ In a hardware sleep state for 7:30:01.5 (98.75%)"),
             Some(Report::Hardware { ms: 27_001_500, share: Some(98_750) })
         );
+        let ages = format!("In a hardware sleep state for {} days, 1:00:00", u64::MAX / 10);
+        assert_eq!(of(&ages), None);
         assert_eq!(of("❌ Did not reach hardware sleep state"), Some(Report::NoHardware));
         assert_eq!(of("the count increased from 4 to 9"), None);
         assert_eq!(powertop("C8 (pc8)    3.5%  |"), Some(("Pkg%pc8".into(), 3_500)));
