@@ -64,7 +64,7 @@ fn trace_dat_cut_at_every_byte() {
         assert_eq!(losses.list, []);
         let whole = HashSet::from_iter(whole);
         let mut refused = 0;
-        for cut in 0..data.len() {
+        for cut in support::every(5, data.len()) {
             match dat(&data[..cut]) {
                 Some((part, losses)) => {
                     is_part(&part, &losses, &whole, &format!("{shape:?} {cut}"))
@@ -88,13 +88,13 @@ fn large_trace_dat_cut_and_damaged_at_random() {
     ] {
         let data = write(&events, &shape);
         let whole = HashSet::from_iter(dat(&data).unwrap().0);
-        for _ in 0..350 {
+        for _ in support::every(5, 350) {
             let cut = random.below(data.len());
             if let Some((part, losses)) = dat(&data[..cut]) {
                 is_part(&part, &losses, &whole, &format!("{shape:?} cut {cut}"));
             }
         }
-        for _ in 0..350 {
+        for _ in support::every(5, 350) {
             let mut bad = data.clone();
             for _ in 0..1 + random.below(8) {
                 let at = random.below(bad.len());

@@ -8,6 +8,13 @@ pub(crate) mod tracedat;
 use dormouse_read::event::{EventSink, Stamp, TraceEvent};
 use std::path::PathBuf;
 
+/// All numbers below `end` where `PROPTEST_CASES` asks for 512 cases, and every `few`-th
+/// in the quick tests.
+pub(crate) fn every(few: usize, end: usize) -> impl Iterator<Item = usize> {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+    (0..end).step_by(if cases.unwrap_or(0) < 512 { few } else { 1 })
+}
+
 /// Keeps every event as one line of text.
 #[derive(Default)]
 pub(crate) struct Lines(pub Vec<String>);
