@@ -60,6 +60,11 @@ release: static ## Archives, .deb, .rpm, PKGBUILD, bill of materials, checksums 
 	@tools/setup release
 	@tools/release
 
+.PHONY: wheel
+wheel: web ## The package for Python (target/wheels/)
+	@tools/setup rust
+	@tools/wheel
+
 .PHONY: web
 web: ## Build the page of the report (web/dist)
 	@tools/setup web
