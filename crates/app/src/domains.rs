@@ -3,6 +3,8 @@
 use crate::failure::{Nothing, Usage};
 use crate::nothing::what_is_there;
 use anyhow::Result;
+use dormouse_base::finding::{Finding, Level};
+use dormouse_doctor::gate::counts;
 use dormouse_power::cost;
 use dormouse_power::judge;
 pub use dormouse_power::{Case, Report};
@@ -28,6 +30,12 @@ pub fn show(given: &Given) -> Result<Vec<(Text<Case>, Report)>> {
         return Err(Nothing(what).into());
     }
     Ok(texts.iter().map(|t| (t.clone(), judge(&t.case))).collect())
+}
+
+/// How many findings say that something is broken, and are no guesses: those fail a check.
+pub fn broken(all: &[(Text<Case>, Report)]) -> usize {
+    let broken = |f: &&Finding| counts(f, Level::Broken);
+    all.iter().flat_map(|(_, report)| &report.findings).filter(broken).count()
 }
 
 /// Whether a text says more than which links there are: a table, something that

@@ -23,3 +23,17 @@ pub struct NotReproduced(pub String);
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotMet(pub String);
+
+impl NotMet {
+    /// A verdict on findings, of which so many say that something is broken.
+    ///
+    /// # Errors
+    /// If there are any.
+    pub fn if_broken(findings: usize) -> Result<(), NotMet> {
+        match findings {
+            0 => Ok(()),
+            1 => Err(NotMet("1 finding says that something is broken".into())),
+            n => Err(NotMet(format!("{n} findings say that something is broken"))),
+        }
+    }
+}

@@ -66,6 +66,16 @@ fn the_screen_answers_first_and_fits() {
 }
 
 #[test]
+fn a_check_fails_where_something_is_broken() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (code, out, error) = dormouse(&["check", &file(dir.path(), TEXT)]);
+    assert!(out.starts_with("Broken: 2.ctrl waits"), "{out}");
+    assert_eq!((code, error.trim()), (4, "dormouse: 1 finding says that something is broken"));
+    let healthy = TEXT.split("# cat /sys/kernel/debug/devices").next().expect("a table");
+    assert_eq!(dormouse(&["check", &file(dir.path(), healthy)]).0, 0);
+}
+
+#[test]
 fn nothing_has_its_code_and_other_verbs_point_here() {
     let dir = tempfile::tempdir().expect("a folder");
     let (code, _, error) = dormouse(&["domains", "show", &file(dir.path(), "hello\n")]);

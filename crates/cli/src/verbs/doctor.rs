@@ -93,12 +93,7 @@ pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
 pub(crate) fn verdict(args: &FindingsArgs, given: &Given) -> Result<()> {
     let judged = judged(args, given)?;
     print(args, &judged, |texts| document(CHECK, "sleep", texts))?;
-    let broken: usize = judged.iter().map(Judged::broken).sum();
-    match broken {
-        0 => Ok(()),
-        1 => Err(NotMet("1 finding says that something is broken".into()).into()),
-        n => Err(NotMet(format!("{n} findings say that something is broken")).into()),
-    }
+    Ok(NotMet::if_broken(judged.iter().map(Judged::broken).sum())?)
 }
 
 fn judged(args: &FindingsArgs, given: &Given) -> Result<Vec<Judged>> {

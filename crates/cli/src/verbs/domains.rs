@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::domains::{self, Case, Report, Text};
-use dormouse_app::failure::Nothing;
+use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_read::Given;
 use dormouse_words::document::{CHECK, document, section};
 use dormouse_words::domains::{Cost, Subject, costs_of, json, next, text};
@@ -53,9 +53,14 @@ pub(crate) fn beside(args: &ShowArgs, given: &Given) -> Result<()> {
 }
 
 /// The same, as a verdict.
+///
+/// # Errors
+/// [`NotMet`] if something is broken.
 pub(crate) fn verdict(given: &Given, top: usize, as_json: bool) -> Result<()> {
     let written: Written = |texts| document(CHECK, "domains", texts);
-    print(&domains::show(given)?, &[], top, as_json.then_some(written))
+    let all = domains::show(given)?;
+    print(&all, &[], top, as_json.then_some(written))?;
+    Ok(NotMet::if_broken(domains::broken(&all))?)
 }
 
 /// What makes a document of texts.

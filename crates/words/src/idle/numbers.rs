@@ -2,7 +2,7 @@
 
 use crate::wording::number::grouped;
 
-/// `57 %`, rounded; `0.4 %` below one.
+/// `57 %`, rounded; `0.4 %` below one and `99.6 %` near all: a little less is not all.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".into();
@@ -13,6 +13,8 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     match of(1_000) {
         0 if part > 0 => "<0.1 %".into(),
         tenths @ 1..10 => format!("0.{tenths} %"),
+        1_000 if part < whole => ">99.9 %".into(),
+        tenths @ 995..1_000 => format!("{}.{} %", tenths / 10, tenths % 10),
         _ => format!("{} %", of(100)),
     }
 }
@@ -41,10 +43,11 @@ mod tests {
             (percent(1, 3), percent(1, 500), percent(0, 9)),
             ("33 %".into(), "0.2 %".into(), "0 %".into())
         );
-        assert_eq!((percent(199, 200), percent(1, 9_999)), ("100 %".into(), "<0.1 %".into()));
+        assert_eq!((percent(199, 200), percent(1, 9_999)), ("99.5 %".into(), "<0.1 %".into()));
+        assert_eq!((percent(9_998, 9_999), percent(7, 7)), (">99.9 %".into(), "100 %".into()));
         assert_eq!(
             (percent(1_646, 10_000), percent(9_949, 10_000)),
-            ("16 %".into(), "99 %".into())
+            ("16 %".into(), "99.5 %".into())
         );
         assert_eq!(seconds(1_995_000_000), "2.00");
         assert_eq!(seconds(3_380_649_413_108_000), "3,380,649");

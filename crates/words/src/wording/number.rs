@@ -46,10 +46,10 @@ pub fn percent(part: Ns, whole: Ns) -> String {
     format!("{}.{} %", p / 10, p % 10)
 }
 
-/// `96 %`, `7.2 %`: in a sentence.
+/// `96 %`, `7.2 %`, `99.6 %`: in a sentence.
 pub fn share(part: Ns, whole: Ns) -> String {
     match per_mille(part, whole) {
-        p @ 0..=99 => format!("{}.{} %", p / 10, p % 10),
+        p @ (0..=99 | 995..=999) => format!("{}.{} %", p / 10, p % 10),
         p => format!("{} %", (p + 5) / 10),
     }
 }
@@ -66,6 +66,10 @@ mod tests {
     #[test]
     fn cells_and_words() {
         assert_eq!(tenths(Ns(158_750_000)), "158.8");
+        assert_eq!(
+            (share(Ns(996), Ns(1_000)), share(Ns(5), Ns(5))),
+            ("99.6 %".into(), "100 %".into())
+        );
         assert_eq!(tenths(Ns(-49_999)), "0.0");
         assert_eq!(signed_ms(-34_545_000.4), "-34.55");
         assert_eq!(signed_ms(71_000.0), "+0.07");
