@@ -2,6 +2,7 @@
 //! keep over a restart.
 
 use crate::root::Root;
+use dormouse_read::klog::{Last, last_words};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -60,7 +61,8 @@ pub(crate) fn told(root: &Root, cut: Cut, begun: &Begun) -> Cut {
     let logs = PSTORE.iter().flat_map(|folder| kept(root, folder, begun.at));
     let texts = logs.chain(journal(root, &begun.boot_id));
     for (by, text) in texts {
-        if let Some((phase, device)) = last_words(&text) {
+        if let Some(Last { phase, device }) = last_words(&text) {
+            let phase = phase.map(|p| p.title().to_string());
             return Cut { phase, device, told_by: Some(by), ..cut };
         }
     }
@@ -114,88 +116,4 @@ fn journal(root: &Root, boot_id: &str) -> Option<(String, Vec<u8>)> {
     let words = ["-b", &boot_id, "-k", "-o", "short-monotonic", "--no-pager", "-n", "4000"];
     let out = Command::new("journalctl").args(words).stdin(Stdio::null()).output().ok()?;
     (out.status.success() && !out.stdout.is_empty()).then(|| ("the journal".into(), out.stdout))
-}
-
-/// What begins behind each message of a sleep, in the words of `Phase::label`: kernel/power/
-/// suspend.c, process.c, drivers/base/power/main.c, kernel/cpu.c, drivers/acpi/sleep.c, 6.12.
-const MESSAGES: [(&str, &str); 14] = [
-    ("PM: suspend entry", "sync"),
-    ("Freezing user space processes", "freeze"),
-    ("Freezing remaining freezable tasks", "prepare"),
-    ("uspending console(s)", "suspend"),
-    ("suspend of devices complete", "late suspend"),
-    ("late suspend of devices complete", "noirq suspend"),
-    ("noirq suspend of devices complete", "firmware or asleep"),
-    ("Disabling non-boot CPUs", "CPUs off"),
-    ("Waking up from system sleep state", "CPUs on"),
-    ("Enabling non-boot CPUs", "CPUs on"),
-    ("noirq resume of devices complete", "early resume"),
-    ("early resume of devices complete", "resume"),
-    ("resume of devices complete", "complete"),
-    ("Restarting tasks", "thaw"),
-];
-
-/// The phase and the device that a log of a sleep ends in; none if its last sleep came back, or
-/// if it has none.
-fn last_words(text: &[u8]) -> Option<(Option<String>, Option<String>)> {
-    let (mut inside, mut phase) = (false, None);
-    let (mut open, mut overdue) = (Vec::new(), None);
-    for line in String::from_utf8_lossy(text).lines() {
-        // The longest message that fits: `noirq resume …` ends as `resume …` does.
-        let said = MESSAGES.iter().filter(|(m, _)| line.contains(m)).max_by_key(|(m, _)| m.len());
-        if let Some((message, next)) = said {
-            if *message == MESSAGES[0].0 {
-                inside = true;
-                open.clear();
-            }
-            phase = Some((*next).to_string());
-        }
-        inside &= !line.contains("PM: suspend exit");
-        if let Some((device, function)) = call(line) {
-            open.retain(|d| *d != device);
-            if let Some(function) = function {
-                open.push(device);
-                phase = phase_of(function).map(str::to_string).or(phase);
-            }
-        }
-        // `mmc0: **** DPM device timeout ****` (dpm_watchdog_handler of
-        // drivers/base/power/main.c, 6.12).
-        if let Some((head, _)) = line.split_once(": **** DPM device timeout") {
-            overdue = head.rsplit(' ').next().map(str::to_string);
-        }
-    }
-    (inside || overdue.is_some()).then(|| (phase, overdue.or(open.pop())))
-}
-
-/// The device of a line of initcall_debug, and the function that is called, if it did not
-/// return. `DRIVER NAME: PM: calling FUNCTION @ PID, parent: P` and `DRIVER NAME: PM: FUNCTION
-/// returned 0 after N usecs` since 4.17, before that `calling  NAME+ @ PID, parent: P` and `call
-/// NAME+ returned 0 after …`.
-fn call(line: &str) -> Option<(String, Option<&str>)> {
-    let returned = line.contains(" returned ") && line.contains(" after ");
-    let called = line.contains("calling ") && line.contains(", parent: ");
-    if !returned && !called {
-        return None;
-    }
-    let name = match line.split_once(": PM: ") {
-        Some((head, _)) => head.rsplit(' ').next()?,
-        None => line.split_once("+ ")?.0.rsplit(' ').next()?,
-    };
-    let function = line.split_once("calling ").map(|(_, f)| f.split(" @ ").next().unwrap_or(f));
-    Some((name.to_string(), function.filter(|_| !returned)))
-}
-
-/// The phase of a callback, by the name that its kind has everywhere (include/linux/pm.h, 6.12).
-fn phase_of(function: &str) -> Option<&'static str> {
-    let of = [
-        ("suspend_noirq", "noirq suspend"),
-        ("suspend_late", "late suspend"),
-        ("resume_noirq", "noirq resume"),
-        ("resume_early", "early resume"),
-        ("suspend", "suspend"),
-        ("resume", "resume"),
-        ("prepare", "prepare"),
-        ("complete", "complete"),
-    ];
-    of.into_iter().find(|(kind, _)| function.ends_with(kind)).map(|(_, phase)| phase)
 }

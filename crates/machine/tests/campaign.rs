@@ -193,19 +193,19 @@ fn what_kernels_keep_over_a_restart_tells_phase_and_device() {
     assert_eq!(cut.told_by.as_deref(), Some("/sys/fs/pstore/console-ramoops-0"));
 
     let overdue = hang.to_string()
-        + "<0>[  420.320000] tg3 0000:04:00.0: **** DPM device timeout ****\n<0>[  420.4] Kernel panic\n";
+        + "<0>[  420.320000] tg3 0000:04:00.0: **** DPM device timeout ****\n<0>[  420.400000] Kernel panic\n";
     let cut = cut_asleep(Some(&overdue), false, "boot-0");
     assert_eq!(cut.device.as_deref(), Some("0000:04:00.0"));
 
     // Kernels before 4.17, on the way up; the words of the phase tell.
-    let up = "PM: suspend entry (deep)\n[ 9.1] PM: noirq resume of devices complete after 0.5 msecs\n\
-              [ 9.2] calling  1-4+ @ 12, parent: usb1\n[ 9.3] call 1-4+ returned 0 after 9 usecs\n\
-              [ 9.4] calling  1-5+ @ 12, parent: usb1\n";
+    let up = "PM: suspend entry (deep)\n[    9.100000] PM: noirq resume of devices complete after 0.5 msecs\n\
+              [    9.200000] calling  1-4+ @ 12, parent: usb1\n[    9.300000] call 1-4+ returned 0 after 9 usecs\n\
+              [    9.400000] calling  1-5+ @ 12, parent: usb1\n";
     let cut = cut_asleep(Some(up), false, "boot-0");
     assert_eq!((cut.device.as_deref(), cut.phase.as_deref()), (Some("1-5"), Some("early resume")));
 
     // A log whose last sleep came back says nothing of the one that was cut.
-    let came_back = hang.to_string() + "<6>[  301.0] PM: suspend exit\n";
+    let came_back = hang.to_string() + "<6>[  301.000000] PM: suspend exit\n";
     assert_eq!(cut_asleep(Some(&came_back), false, "boot-0").told_by, None);
 
     // The hash in the clock counts only if it was written there.
