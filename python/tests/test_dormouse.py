@@ -10,6 +10,8 @@ import threading
 import time
 import unittest
 
+import duckdb
+import pandas
 import polars
 import pyarrow
 
@@ -80,6 +82,10 @@ class Package(unittest.TestCase):
             answer.cycle
         self.assertEqual(answer["cycles"][0]["number"], answer.cycles[0].number)
 
+    def test_it_is_of_the_commands_version(self):
+        said = command("--version")[1].decode().split()
+        self.assertEqual(said[1], dormouse.__version__)
+
     def test_it_prints_as_the_command_does(self):
         answer = dormouse.read(BOARD).show(cycle=2)
         self.assertEqual(str(answer), command("show", "--cycle=2", BOARD)[1].decode())
@@ -111,7 +117,10 @@ class Package(unittest.TestCase):
             file = ROOT / "target" / f"python-{name}.parquet"
             command("export", "--to", "parquet", "--set", f"table={name}", "-o", file, BOARD)
             self.assertTrue(polars.DataFrame(table).equals(polars.read_parquet(file)))
-            self.assertEqual(pyarrow.table(table).num_rows, len(table))
+            rows = table
+            counted = duckdb.sql("select count(*) from rows").fetchall()[0][0]
+            others = [pyarrow.table(table).num_rows, len(pandas.DataFrame.from_arrow(table)), counted]
+            self.assertEqual(others, [len(rows)] * 3)
 
     def test_nobody_copies_a_column(self):
         table = dormouse.read(BOARD).callbacks()

@@ -145,7 +145,7 @@ fn word(line: &[u8], at: Range<usize>, out: &mut Vec<Found>) {
     let own = &line[at.clone()];
     // Of most words the length or the last letter tells that they say nothing.
     let last = own[own.len() - 1].to_ascii_lowercase();
-    if own.len() > 40 || !b"lrontgidesxyk".contains(&last) {
+    if own.len() > 40 || !LAST.contains(&last) {
         return;
     }
     let mut small = [0; 40];
@@ -252,6 +252,9 @@ fn word(line: &[u8], at: Range<usize>, out: &mut Vec<Found>) {
         home(line, at, out);
     }
 }
+
+/// The last letters of words that [`tells`] knows, and of the ends of names that `word` asks for.
+const LAST: &[u8] = b"lrontgidesxyka";
 
 /// Whether a word in small letters may say something; one look at it for most.
 fn tells(small: &[u8]) -> bool {
@@ -492,4 +495,20 @@ fn token(line: &[u8], from: usize) -> Range<usize> {
 /// Whether `word` stands right before `at`, in capitals or not.
 fn ends_before(line: &[u8], at: usize, word: &[u8]) -> bool {
     at.checked_sub(word.len()).is_some_and(|from| line[from..at].eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_that_tells_is_passed_over_by_its_last_letter() {
+        let words = "n sn id tag uid gid tty imei imsi uuid ssid host user home linux essid iccid users \
+                     media serial logname network hostname nodename serialno connection serialnumber \
+                     id_serial serial_number serial_short wifi_ssid static_hostname sudo_user fs_uuid";
+        for word in words.split_whitespace().map(str::as_bytes) {
+            assert!(tells(word), "{word:?}");
+            assert!(LAST.contains(&word[word.len() - 1]), "{word:?}");
+        }
+    }
 }

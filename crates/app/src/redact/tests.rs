@@ -25,6 +25,7 @@ fn what_identifies_is_replaced_where_it_stands() {
         ("systemd[1]: Hostname set to <linnet>.", "systemd[1]: Hostname set to <host-1>."),
         (r#"{"host": "linnet", "cpus": 8}"#, r#"{"host": "host-1", "cpus": 8}"#),
         ("/home/siskin/linux/vmlinux", "/home/user-1/linux/vmlinux"),
+        ("/run/media/siskin/STICK/a.log", "/run/media/user-1/STICK/a.log"),
         ("file:///home/siskin/a.html", "file:///home/user-1/a.html"),
         (
             "session opened for user siskin(uid=1000) by",
