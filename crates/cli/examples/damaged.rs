@@ -295,7 +295,11 @@ fn main() {
         let place = info.location().map_or("?".into(), |l| format!("{}:{}", l.file(), l.line()));
         let what = info.payload().downcast_ref::<&str>().map(|s| (*s).to_string());
         let what = what.or_else(|| info.payload().downcast_ref::<String>().cloned());
-        *PANIC.lock().expect("one thread") = format!("{place}: {}", what.unwrap_or_default());
+        // The first is the cause: a thread that waits for another panics with it.
+        let mut kept = PANIC.lock().expect("nobody panics with it");
+        if kept.is_empty() {
+            *kept = format!("{place}: {}", what.unwrap_or_default());
+        }
     }));
     let tries = Tries { texts: found, folder };
     println!(

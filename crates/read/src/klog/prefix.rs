@@ -295,7 +295,8 @@ fn month(text: &[u8]) -> Option<i64> {
 /// Android, or in microseconds since 1970. Years are left out where one of them has none.
 pub(super) fn kept(line: &[u8]) -> Option<Ns> {
     if line.len() == 16 && line.iter().all(u8::is_ascii_digit) {
-        return Some(Ns(decimal(&line[..10])? * 1_000_000_000 + decimal(&line[10..])? * 1_000));
+        let seconds = decimal(&line[..10])?.checked_mul(1_000_000_000)?;
+        return Some(Ns(seconds.checked_add(decimal(&line[10..])? * 1_000)?));
     }
     let exact = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
     exact.or_else(|| android(line)).or_else(|| {
@@ -567,6 +568,12 @@ mod tests {
     fn text(line: &str) -> (Option<i64>, Option<i32>, String) {
         let r = strip(line.as_bytes());
         (r.time.map(|t| t.0), r.pid, String::from_utf8_lossy(r.text).into_owned())
+    }
+
+    #[test]
+    fn microseconds_beyond_all_times_are_none() {
+        assert_eq!(kept(b"1767348122500000"), Some(Ns(1_767_348_122_500_000_000)));
+        assert_eq!(kept(b"9999999999999999"), None);
     }
 
     #[test]
