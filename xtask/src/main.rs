@@ -13,11 +13,11 @@ mod guests;
 mod hibernate;
 mod idle;
 mod missed;
+mod order;
 mod probes;
 mod published;
 mod reality;
 mod replayed;
-mod schedulers;
 mod series;
 mod soc9000;
 mod storage;
@@ -54,7 +54,6 @@ fn main() -> Result<ExitCode> {
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
         Some("probes") => return probes::run(&args.collect::<Vec<_>>()),
         Some("published-storage") => published::run(&args.collect::<Vec<_>>())?,
-        Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("series") => return series::run(&args.collect::<Vec<_>>()),
         // Where a kernel's source is; it is fetched if need be.
         Some("source") => {

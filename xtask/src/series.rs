@@ -1,11 +1,12 @@
 //! What each step of a series of patches changed: the same boards on a kernel without
 //! patches and on one built after each (`dormouse lab build --each`).
 //!
-//! `series [--cycles N] KERNEL KERNEL… [-- BOARD…]`: the first kernel is the one without.
+//! `series [--cycles N] KERNEL KERNEL… [-- BOARD…]`: the first kernel is the one without, the
+//! last the one with all of kernel/upstream, whose times are foretold too.
 
 use crate::decide::read_board;
 use crate::missed::MISSED;
-use crate::schedulers::order;
+use crate::order;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
@@ -15,6 +16,9 @@ use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
 use dormouse_lab::run::{Boot, Job, run as boot};
 use dormouse_lab::trace::{Intervals, cycles};
+use dormouse_sleep::simulate::policy::{G4, SERIES};
+use dormouse_sleep::simulate::predict::{Scheduler, outlook};
+use dormouse_sleep::simulate::{Profile, Settings};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,6 +36,9 @@ const SHOWN: [(Phase, &str); 6] = [
     (Phase::ResumeEarly, "early"),
     (Phase::Resume, "resume"),
 ];
+/// What a patch saves in a phase is foretold if it is off by less than this share.
+const OFF: i64 = 2;
+
 /// Words of a kernel's log that stand for a fault.
 const FAULTS: [&str; 6] = ["WARNING:", "BUG:", "Oops", "Call Trace", "INFO: task", "refcount_t"];
 
@@ -148,6 +155,40 @@ fn table(first: &Step, step: &Step, boards: &[(String, Board)]) -> Result<String
     Ok(out)
 }
 
+/// What the model says that the series saves in each phase of `board`.
+fn foretold(board: &Board) -> Result<impl Fn(Phase) -> Ns> {
+    let settings = Settings { profile: Profile::x86(), ..Settings::zero_cost() };
+    let run = |policy| {
+        let by = Scheduler { policy, kernel: None };
+        outlook(board, by, &settings).map_err(anyhow::Error::msg)
+    };
+    let (before, after) = (run(&G4)?, run(&SERIES)?);
+    Ok(move |phase| before.phase(phase) - after.phase(phase))
+}
+
+/// What the whole series saves, beside what was foretold: lines, how many phases, and how
+/// many of them right.
+fn savings(first: &Step, last: &Step, boards: &[(String, Board)]) -> Result<(String, [usize; 2])> {
+    let mut out = String::from("Saved by all patches, warm, ms:    done  foretold\n");
+    let (mut all, mut right) = (0, 0);
+    for (i, (name, board)) in boards.iter().enumerate() {
+        let foretold = foretold(board)?;
+        for (phase, title) in SHOWN {
+            let (done, said) =
+                (first.times(i, phase)?.1 - last.times(i, phase)?.1, foretold(phase));
+            if done.0.abs().max(said.0.abs()) < SHORT.0 {
+                continue;
+            }
+            let near = (done - said).0.abs() * 100 <= done.0.abs() * OFF;
+            all += 1;
+            right += usize::from(near);
+            let mark = if near { "" } else { "  off" };
+            out += &format!("{name:12} {title:14} {:>12} {:>9}{mark}\n", ms(done), ms(said));
+        }
+    }
+    Ok((out, [all, right]))
+}
+
 /// Prints what each kernel changed; [`MISSED`] if one is wrong or complains.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let (mut names, mut boards, mut count) = (Vec::new(), Vec::new(), 3);
@@ -170,7 +211,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
         boards = usual_boards()?;
     }
     let first = Step::run(&names[0], &boards, count)?;
-    let mut wrong = 0;
+    let (mut wrong, mut last) = (0, None);
     for name in names.iter().skip(1) {
         let step = Step::run(name, &boards, count)?;
         println!("\n{} boots; beside {}:\n", step.release, first.release);
@@ -182,6 +223,11 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
             println!("  {f}");
         }
         wrong += faults.len();
+        last = Some(step);
+    }
+    if let Some(last) = last {
+        let (text, [all, right]) = savings(&first, &last, &boards)?;
+        println!("\n{text}Foretold within {OFF} %: {right} of {all}.");
     }
     println!("{}", if wrong == 0 { "PASS" } else { "MISSED" });
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })

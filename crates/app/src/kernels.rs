@@ -1,6 +1,6 @@
 //! Which scheduling rules a request means.
 
-use dormouse_sleep::simulate::kernel::{Kernel, choose};
+use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::policy;
 use dormouse_sleep::simulate::predict::Scheduler;
 
@@ -16,18 +16,12 @@ pub fn scheduler(text: &str) -> Result<Scheduler, String> {
              7.3 to see what it would take if it still scheduled so"
         ));
     }
-    if by.kernel.is_some_and(|k| k.livepatch.is_some() && !has_livepatch(k)) {
+    if by.kernel.is_some_and(|k| k.series && !k.takes_series()) {
         return Err(format!(
-            "{text}: the livepatch that starts devices is written for 6.12 and 7.3. Ask for \
-             6.12:ready, 7.3:ready, or the same with :conserve"
+            "{text}: the patches of kernel/upstream are written for 7.3. Ask for 7.3:series"
         ));
     }
     Ok(by)
-}
-
-/// Whether `kernel` can have the livepatch of kernel/scheduler.
-pub(crate) fn has_livepatch(kernel: Kernel) -> bool {
-    matches!((kernel.major, kernel.minor), (6, 12) | (7, 3))
 }
 
 fn of(text: &str) -> Result<Scheduler, String> {

@@ -1,7 +1,6 @@
 //! The async flags that make suspend and resume fastest.
 
 use crate::failure::Usage;
-use crate::kernels::has_livepatch;
 use crate::machine::{Machine, matching};
 use anyhow::Result;
 use dormouse_base::device::DeviceId;
@@ -11,7 +10,7 @@ use dormouse_board::Board;
 use dormouse_sleep::plan::handover::udev_rules;
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::Change;
-use dormouse_sleep::simulate::kernel::{Kernel, Livepatch};
+use dormouse_sleep::simulate::kernel::Kernel;
 use dormouse_sleep::simulate::predict::{Question, Scheduler, hang, outlook, predict};
 use dormouse_sleep::tune::{Cost, Options, Tuned, tune as search};
 
@@ -61,30 +60,18 @@ pub fn tune(board: &Board, by: Scheduler, settings: &Settings, ask: &Ask) -> Res
     Ok(Found { tuned, bound })
 }
 
-/// What a machine would take with the livepatch, its flags as they are.
-#[derive(Clone, Copy, Debug)]
-pub struct ByLivepatch {
-    /// Synchronous devices in list order.
-    pub ready: Cost,
-    /// The next ready one.
-    pub conserve: Cost,
-}
-
-/// What the livepatch of kernel/scheduler would make of `board`. `None` where it cannot
-/// be loaded, or starts devices already, or `pm_async` is off.
-pub fn by_livepatch(board: &Board, by: Scheduler, settings: &Settings) -> Option<ByLivepatch> {
-    let kernel = by.kernel.filter(|k| k.livepatch.is_none() && has_livepatch(*k))?;
+/// What `board` would take with the patches of kernel/upstream, its flags as they are.
+/// `None` where they are not written for its kernel, are in it, or `pm_async` is off.
+pub fn by_series(board: &Board, by: Scheduler, settings: &Settings) -> Option<Cost> {
+    let kernel = by.kernel.filter(|k| !k.series && k.takes_series())?;
     if !settings.pm_async.unwrap_or(board.pm_async) {
         return None;
     }
-    let cost = |with| {
-        let kernel = Kernel { livepatch: Some(with), ..kernel };
-        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
-        let o = outlook(board, by, settings).ok()?;
-        let [suspend, resume] = [Direction::Suspend, Direction::Resume].map(|d| o.half(d));
-        Some(Cost { suspend, resume })
-    };
-    Some(ByLivepatch { ready: cost(Livepatch::Ready)?, conserve: cost(Livepatch::Conserve)? })
+    let kernel = Kernel { series: true, ..kernel };
+    let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
+    let o = outlook(board, by, settings).ok()?;
+    let [suspend, resume] = [Direction::Suspend, Direction::Resume].map(|d| o.half(d));
+    Some(Cost { suspend, resume })
 }
 
 /// What a prediction takes off or puts on a half under `by` before any flag changes:

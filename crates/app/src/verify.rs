@@ -12,7 +12,7 @@ use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine, installed, usual_cpus};
 use dormouse_machine::recording::Recording;
 use dormouse_sleep::compare::Comparison;
-use dormouse_sleep::simulate::kernel::{Kernel as Release, Livepatch};
+use dormouse_sleep::simulate::kernel::Kernel as Release;
 use dormouse_sleep::simulate::predict::{Outlook, Scheduler, draws};
 use dormouse_sleep::simulate::{Cpus, Policy};
 use dormouse_sleep::validate::{Held, hold};
@@ -44,8 +44,6 @@ pub struct How {
 pub struct Lab {
     how: How,
     kernel: Kernel,
-    /// What starts devices there, if that is not the kernel.
-    livepatch: Option<Livepatch>,
 }
 
 /// What the kernel did, beside what was predicted.
@@ -110,8 +108,7 @@ impl Lab {
                 kernel.release
             ));
         }
-        let livepatch = Release::parse(asked.unwrap_or(release)).and_then(|k| k.livepatch);
-        Ok(Lab { how, kernel, livepatch })
+        Ok(Lab { how, kernel })
     }
 }
 
@@ -149,17 +146,8 @@ impl Lab {
         let how = &self.how;
         let cpus =
             how.cpus.unwrap_or_else(|| usual_cpus(Accel::Icount, &self.kernel, Some(before)));
-        let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &self.kernel.release);
-        machine.scheduler = self.livepatch.map(|l| match l {
-            Livepatch::Ready => String::new(),
-            Livepatch::Conserve => "conserve=1".into(),
-        });
-        let by = match self.livepatch {
-            Some(l) => {
-                scheduler(&format!("{}:{}", self.kernel.release, l.word())).map_err(Usage)?
-            }
-            None => scheduler(&self.kernel.release).map_err(Usage)?,
-        };
+        let machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &self.kernel.release);
+        let by = scheduler(&self.kernel.release).map_err(Usage)?;
         let predicted =
             [self.predict(before, by, profile, cpus)?, self.predict(after, by, profile, cpus)?];
         let recordings = self.run_both(&machine, before, after, progress)?;

@@ -39,12 +39,6 @@ const IDLE: Source = Source {
     folder: "idle",
 };
 
-const SCHEDULER: Source = Source {
-    name: "dormouse_scheduler",
-    without: "the scheduler needs a module; name another series with --kernel",
-    folder: "scheduler",
-};
-
 const PDISK: Source = Source {
     name: "dormouse_pdisk",
     without: "a disk of chosen power states needs a module; name another series with --kernel",
@@ -117,14 +111,6 @@ pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn governor(kernel: &Kernel) -> Result<PathBuf> {
     build(&GOVERNOR, kernel)
-}
-
-/// The readiness scheduler for `kernel`; built if it is not in the cache.
-///
-/// # Errors
-/// As [`idle`].
-pub fn scheduler(kernel: &Kernel) -> Result<PathBuf> {
-    build(&SCHEDULER, kernel)
 }
 
 /// The disk whose power states cost what they are told to, for `kernel`; built if it
@@ -287,10 +273,8 @@ mod tests {
     /// in the laboratory only.
     #[test]
     fn every_module_has_what_its_kbuild_names() {
-        let all = [
-            &BOARD, &IDLE, &SCHEDULER, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES,
-            &TROUBLE, &DEEP,
-        ];
+        let all =
+            [&BOARD, &IDLE, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES, &TROUBLE, &DEEP];
         for source in all {
             let files = source.files().unwrap();
             for name in ["Kbuild", "Makefile", "COPYING"] {

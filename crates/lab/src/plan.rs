@@ -23,8 +23,6 @@ pub(crate) const SOC_MODULE: &str = "soc9000.ko";
 pub(crate) const DEEP_MODULE: &str = "dormouse_deep.ko";
 /// Drivers in an order that the device tree tells, in [`DIRECTORY`].
 pub(crate) const PROBES_MODULE: &str = "dormouse_probes.ko";
-/// The readiness scheduler, in [`DIRECTORY`].
-pub(crate) const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
 pub(crate) const PDISK_MODULE: &str = "dormouse_pdisk.ko";
 /// What raises a disk's clock while somebody waits, in [`DIRECTORY`].
@@ -153,15 +151,6 @@ pub struct Step {
     /// take it beside a recording too: what does recording cost?
     #[serde(default)]
     pub phases: bool,
-}
-
-/// Who starts devices from here on, and how long the guest idles first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
-    /// Parameters of the livepatch of `kernel/scheduler`; none is the kernel.
-    pub scheduler: Option<String>,
-    /// Seconds.
-    pub rest: u64,
 }
 
 /// udev at work on a board: it runs when the devices appear.
@@ -359,8 +348,6 @@ pub struct Soak {
     pub wake: u32,
     /// So many of a thousand callbacks add or remove a device below their own.
     pub plug: u32,
-    /// So many per cent of the scheduler's allocations fail; its kernel must have failslab.
-    pub no_memory: u32,
     /// Ask kmemleak at the end.
     pub leaks: bool,
 }
@@ -381,9 +368,6 @@ pub(crate) enum Task {
     Module,
     /// Gives suspend to memory where the machine's firmware has none.
     Deep,
-    /// Loads the readiness scheduler with these parameters, or gives devices back to the
-    /// kernel's own walk.
-    Scheduler(Option<String>),
     /// Turns swap on, on a disk with [`DISK_MODULES`].
     Swap,
     /// Has idle governors decide.

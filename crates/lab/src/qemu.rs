@@ -95,10 +95,6 @@ pub struct Machine {
     /// More words for QEMU, such as a device that a script uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hardware: Vec<String>,
-    /// Parameters of the readiness scheduler (`kernel/scheduler`), if it takes the
-    /// place of the kernel's own walk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
     /// Chance from the host, which must make no difference.
     #[serde(skip)]
     pub disturbance: Disturbance,
@@ -127,7 +123,6 @@ impl Machine {
             memory_mb: 1024,
             words: String::new(),
             hardware: Vec::new(),
-            scheduler: None,
             disturbance: Disturbance::None,
             tree: Vec::new(),
         }

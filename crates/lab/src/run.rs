@@ -7,7 +7,7 @@ use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
     DEEP_MODULE, DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
-    SCHEDULER_MODULE, Sleep, Step, Task, Turn,
+    Sleep, Step, Task,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, disks, kmod};
@@ -64,9 +64,6 @@ pub struct Boot {
     pub outcomes: Vec<Outcome>,
     /// The guest's kernel log, as records of `/dev/kmsg`.
     pub log: String,
-    /// What the readiness scheduler said of the last cycle of each job, a line a
-    /// figure: `suspend/devices 200`. Empty without it.
-    pub scheduler: Vec<String>,
     /// Nothing kept QEMU's threads in step though it counted instructions.
     pub out_of_step: bool,
     /// Wall time.
@@ -86,20 +83,6 @@ const SETTLE: u64 = 12;
 /// When anything is missing, the guest does not come to its end within
 /// `limit`, refuses a board, or loses events.
 pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) -> Result<Boot> {
-    run_in_turn(kernel, machine, jobs, &[], limit)
-}
-
-/// The same, with what is changed before each job; `turns` is empty, or one a job.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_in_turn(
-    kernel: &Kernel,
-    machine: &Machine,
-    jobs: &[Job],
-    turns: &[Turn],
-    limit: Duration,
-) -> Result<Boot> {
     let mut archive = base(machine.arch)?;
     let mut descriptions: Vec<Description> = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
@@ -139,24 +122,13 @@ pub fn run_in_turn(
     if any(|j| j.sleep == Sleep::Deep) {
         tasks.push(Task::Deep);
     }
-    let mut scheduler = &machine.scheduler;
-    tasks.extend(scheduler.is_some().then(|| Task::Scheduler(scheduler.clone())));
     if any(|j| j.sleep.disk().is_some()) {
         tasks.push(Task::Swap);
     }
     if machine.accel == Accel::Icount {
         tasks.push(Task::Rest(SETTLE));
     }
-    for (i, step) in steps.iter().enumerate() {
-        if let Some(turn) = turns.get(i) {
-            if *scheduler != turn.scheduler {
-                scheduler = &turn.scheduler;
-                tasks.push(Task::Scheduler(scheduler.clone()));
-            }
-            tasks.push(Task::Rest(turn.rest));
-        }
-        tasks.push(Task::Step(step.clone()));
-    }
+    tasks.extend(steps.iter().cloned().map(Task::Step));
     let (answer, output) = play(kernel, machine, archive, tasks, limit)?;
     let outcomes = steps
         .iter()
@@ -164,9 +136,7 @@ pub fn run_in_turn(
         .map(|(step, description)| outcome(&answer, step, description))
         .collect::<Result<_>>()?;
     let Output { took, out_of_step, .. } = output;
-    let said = steps.iter().map(|s| answer.text(&format!("scheduler {}", s.name)));
-    let scheduler = said.collect();
-    Ok(Boot { outcomes, log: answer.text("log"), scheduler, out_of_step, took })
+    Ok(Boot { outcomes, log: answer.text("log"), out_of_step, took })
 }
 
 /// Asks the board module to build each of `descriptions` and gives what it
@@ -228,9 +198,6 @@ pub(crate) fn play(
     }
     if any(|t| matches!(t, Task::Storage(_))) {
         disks::pack(kernel, &mut archive)?;
-    }
-    if any(|t| matches!(t, Task::Scheduler(Some(_)))) {
-        pack(&mut archive, &kmod::scheduler(kernel)?, SCHEDULER_MODULE)?;
     }
     if any(|t| matches!(t, Task::Governor(_))) {
         pack(&mut archive, &kmod::governor(kernel)?, GOVERNOR_MODULE)?;

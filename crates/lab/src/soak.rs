@@ -83,7 +83,7 @@ pub fn run(
     let text = describe(board, &[])?.text;
     archive.file(&format!("{DIRECTORY}/{file}"), 0o644, text.as_bytes());
     let soak = Task::Soak(Soak { description: file.into(), ..wish.clone() });
-    let tasks = vec![Task::Module, Task::Scheduler(machine.scheduler.clone()), soak];
+    let tasks = vec![Task::Module, soak];
     let (answer, output) = play(kernel, machine, archive, tasks, limit)?;
     let mut figures = BTreeMap::new();
     for line in answer.text("soak").lines() {

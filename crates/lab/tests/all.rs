@@ -6,5 +6,4 @@ mod module;
 mod overhead;
 mod refuses;
 mod repeat;
-mod scheduler;
 mod soak;

@@ -79,20 +79,6 @@ pub fn kernel(root: &Root) -> Kernel {
         tainted: text("/proc/sys/kernel/tainted"),
         states: text("/sys/power/state"),
         mem_sleep: text("/sys/power/mem_sleep"),
-        scheduler: scheduler(root).into(),
-    }
-}
-
-/// Which form of the project's livepatch starts devices; empty if none does.
-fn scheduler(root: &Root) -> &'static str {
-    let says = |p: &str, yes: &str| root.read(p).is_some_and(|text| text.trim() == yes);
-    let parameter = |p: &str| format!("/sys/module/dormouse_scheduler/parameters/{p}");
-    if !says("/sys/kernel/livepatch/dormouse_scheduler/enabled", "1") {
-        ""
-    } else if says(&parameter("conserve"), "Y") {
-        "conserve"
-    } else {
-        "ready"
     }
 }
 

@@ -290,18 +290,6 @@ fn other_versions_and_other_files_say_so() {
     assert_eq!(c.losses.count("capture_unreadable"), 1);
 }
 
-/// Which kernel it is of says also who started devices there, if that was not the kernel.
-#[test]
-fn a_recording_of_the_livepatch_says_so() {
-    for (member, name) in [("", "6.12.1-x"), (r#", "scheduler": "ready""#, "6.12.1-x:ready")] {
-        let json = json(1).replace(r#""quiet""#, &format!(r#""quiet"{member}"#));
-        let (stats, trace) = (("cycle-0001/stats.json", STATS), trace());
-        let file = archive(&[("capture.json", &json), stats, ("cycle-0001/trace.txt", &trace)]);
-        let c = &read_bytes("x", &file, &Options::default()).unwrap().captures[0];
-        assert_eq!(c.names.get(c.cycles[0].kernel), name);
-    }
-}
-
 #[test]
 fn damage_anywhere_is_counted_and_never_fatal() {
     let bytes = whole(&[]);

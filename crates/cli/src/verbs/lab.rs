@@ -108,42 +108,6 @@ pub(crate) struct SleepArgs {
     /// workqueue, rpm, idle, storage, domains, freeze, sync. Each event takes time.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
     pub with: Vec<Detail>,
-    /// Who starts devices: the kernel's own walk, the livepatch that starts them
-    /// when they are ready (6.12 and 7.3), or the same without list order.
-    #[arg(long, value_parser = scheduler, default_value = "kernel",
-          value_name = "kernel|ready|conserve")]
-    pub scheduler: Scheduler,
-}
-
-/// Who starts devices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Scheduler {
-    /// The kernel.
-    Kernel,
-    /// The livepatch of `kernel/scheduler`.
-    Ready,
-    /// The same, and synchronous devices as they become ready.
-    Conserve,
-}
-
-impl Scheduler {
-    /// What the module is told, if it is loaded.
-    fn parameters(self) -> Option<String> {
-        match self {
-            Scheduler::Kernel => None,
-            Scheduler::Ready => Some(String::new()),
-            Scheduler::Conserve => Some("conserve=1".into()),
-        }
-    }
-}
-
-fn scheduler(text: &str) -> Result<Scheduler, String> {
-    match text {
-        "kernel" => Ok(Scheduler::Kernel),
-        "ready" => Ok(Scheduler::Ready),
-        "conserve" => Ok(Scheduler::Conserve),
-        _ => Err("write kernel, ready or conserve".into()),
-    }
 }
 
 /// Let a kernel suspend and resume a board, and record it.
@@ -422,8 +386,7 @@ pub(crate) fn run_boards(a: &RunArgs) -> Result<()> {
     // Only boards that want the same machine can share a boot.
     let mut boots: Vec<(Machine, Vec<&Order>)> = Vec::new();
     for order in &orders {
-        let mut machine = make_machine(&a.machine, &kernel, order.board.as_deref());
-        machine.scheduler = a.sleep.scheduler.parameters();
+        let machine = make_machine(&a.machine, &kernel, order.board.as_deref());
         match boots.last_mut() {
             Some((m, shared)) if *m == machine && shared.len() < a.per_boot as usize => {
                 shared.push(order);
@@ -594,8 +557,7 @@ pub(crate) fn run_repeat(a: &RepeatArgs) -> Result<()> {
         None => repeat::board(),
     };
     let kernel = find_kernel(&a.machine)?;
-    let mut machine = make_machine(&a.machine, &kernel, Some(&board));
-    machine.scheduler = a.sleep.scheduler.parameters();
+    let machine = make_machine(&a.machine, &kernel, Some(&board));
     let wish = make_wish(&a.machine, &a.sleep, Some(&board));
     let shown = AtomicUsize::new(0);
     let disturbance = if a.disturb { Disturbance::Jitter } else { Disturbance::None };

@@ -10,7 +10,7 @@ use clap::Args;
 use dormouse_app::apply::{can_be_of_a_machine, is_of_this_machine};
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
-use dormouse_app::tune::{Ask, Found, as_predicted, by_livepatch, changes, rules, tune};
+use dormouse_app::tune::{Ask, Found, as_predicted, by_series, changes, rules, tune};
 use dormouse_base::phase::Direction;
 use dormouse_board::Board;
 use dormouse_read::Given;
@@ -20,8 +20,7 @@ use dormouse_sleep::tune::offer::offers;
 use dormouse_sleep::tune::worth::too_small;
 use dormouse_words::decision::apply::undo;
 use dormouse_words::decision::domains;
-use dormouse_words::decision::livepatch;
-use dormouse_words::decision::tune as written;
+use dormouse_words::decision::{series, tune as written};
 use dormouse_words::document::{TUNE, document};
 use dormouse_words::fidelity;
 use dormouse_words::wording::assumed::{is_kernel_guessed, section, sentences};
@@ -121,8 +120,8 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
             value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(checked, board);
-        value["livepatch"] = by_livepatch(board, now.by, settings)
-            .map_or(Value::Null, |l| livepatch::json(tuned.before, l.ready, l.conserve, checked));
+        value["series"] = by_series(board, now.by, settings)
+            .map_or(Value::Null, |then| series::json(tuned.before, then, checked));
         if on_this_machine
             && let Some(done) =
                 args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
@@ -138,8 +137,8 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     let guess = if is_kernel_guessed(assumptions) { "unknown, taken as " } else { "" };
     let kernel = format!("{guess}{}", kernel_name(now.by));
     let mut text = written::text(board, &tuned, bound, checked, &kernel);
-    if let Some(l) = by_livepatch(board, now.by, settings) {
-        text.push_str(&livepatch::text(tuned.before, l.ready, l.conserve, checked));
+    if let Some(then) = by_series(board, now.by, settings) {
+        text.push_str(&series::text(tuned.before, then, checked));
     }
     text.push_str(&domains::text(board, as_is, &list));
     text.push_str(&fidelity::text(checked, board));

@@ -11,7 +11,6 @@ mod links;
 mod loops;
 mod out;
 mod record;
-mod scheduler;
 mod script;
 mod soak;
 mod soc;
@@ -78,12 +77,9 @@ fn run() -> Result<()> {
 }
 
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
-    let mut guest = Guest { dir, out, module: false, board: None, scheduler: false };
+    let mut guest = Guest { dir, out, module: false, board: None };
     for task in &plan.tasks {
         guest.does(task)?;
-    }
-    if guest.scheduler {
-        scheduler::off()?;
     }
     if guest.module {
         system::build_board(b"clear")?;
@@ -100,8 +96,6 @@ struct Guest<'a> {
     module: bool,
     /// and built this description.
     board: Option<String>,
-    /// The readiness scheduler is in force.
-    scheduler: bool,
 }
 
 impl Guest<'_> {
@@ -130,15 +124,6 @@ impl Guest<'_> {
                     system::load_module(&dir.join(DEEP_MODULE))?;
                 }
             }
-            Task::Scheduler(parameters) => {
-                if std::mem::take(&mut self.scheduler) {
-                    scheduler::off()?;
-                }
-                if let Some(parameters) = parameters {
-                    scheduler::on(dir, parameters)?;
-                    self.scheduler = true;
-                }
-            }
             Task::Swap => swap::on(dir)?,
             Task::Idle(wish) => {
                 let recording = idle::record(wish, dir).map_err(of(&wish.name))?;
@@ -151,7 +136,7 @@ impl Guest<'_> {
             }
             Task::Script(script) => script::run(script, dir, self.out)?,
             Task::Soak(wish) => {
-                let said = soak::run(wish, dir, self.scheduler)?;
+                let said = soak::run(wish, dir)?;
                 self.out.send("soak", said.as_bytes())?;
             }
             Task::Soc(parameters) => soc::run(parameters, dir, self.out)?,
@@ -205,9 +190,6 @@ impl Guest<'_> {
             let seen = bare::cycles(step)?;
             self.out.send(&format!("trace {}", step.name), &seen.trace)?;
             self.out.send(&format!("facts {}", step.name), &seen.facts)?;
-        }
-        if self.scheduler {
-            self.out.send(&format!("scheduler {}", step.name), scheduler::figures().as_bytes())?;
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
         numbers.insert(log, cycle);
     }
     let mut capture = tracker.finish();
-    let kernel = capture.names.add(&file.document.kernel.scheduled());
+    let kernel = capture.names.add(&file.document.kernel.release);
     for cycle in &mut capture.cycles {
         if let Some(members) = numbers.get(capture.names.get(cycle.source)) {
             let stats = &members.stats;

@@ -115,20 +115,6 @@ pub struct Kernel {
     pub states: String,
     /// `/sys/power/mem_sleep`.
     pub mem_sleep: String,
-    /// `ready` or `conserve` where the livepatch of kernel/scheduler starts devices;
-    /// else empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub scheduler: String,
-}
-
-impl Kernel {
-    /// The release, and behind a colon who starts devices, if that is not the kernel.
-    pub fn scheduled(&self) -> String {
-        match self.scheduler.as_str() {
-            "" => self.release.clone(),
-            by => format!("{}:{by}", self.release),
-        }
-    }
 }
 
 /// What was asked of the recorder.

@@ -79,9 +79,6 @@ const FITTED: [&str; 18] = [
     "oversleep",
 ];
 
-/// Costs of the livepatch, fitted to recordings of it with all others as they are.
-const OF_LIVEPATCH: [&str; 5] = ["graph", "verify", "scan", "pass", "submit"];
-
 /// Factors that a cost is tried with, coarse ones first.
 const FACTORS: [(i64, i64); 6] = [(4, 1), (1, 4), (3, 2), (2, 3), (9, 8), (8, 9)];
 
@@ -128,22 +125,9 @@ pub fn calibrate(
     profile.name = name.into();
     let before = misfit(&profile, &samples);
     let cycles = samples.len() as u32;
-    let (patched, stock): (Vec<Sample>, Vec<Sample>) =
-        samples.into_iter().partition(|s| s.policy.is_livepatch());
-    let laboratory = !boards.is_empty();
-    if !stock.is_empty() {
-        profile = fit(profile, &stock, laboratory.then_some((captures, &plans[..])))
-            .ok_or("nothing to fit")?;
-    }
-    if !patched.is_empty() {
-        if laboratory {
-            let Costs { graph, verify, scan, pass, submit, .. } = Costs::COUNTED;
-            profile.costs = Costs { graph, verify, scan, pass, submit, ..profile.costs };
-        }
-        descend(&mut profile, &patched, &OF_LIVEPATCH, ROUNDS);
-    }
-    profile.uncertainty = uncertainty(&profile, &stock);
-    let samples = [stock, patched].concat();
+    let laboratory = (!boards.is_empty()).then_some((captures, &plans[..]));
+    profile = fit(profile, &samples, laboratory).ok_or("nothing to fit")?;
+    profile.uncertainty = uncertainty(&profile, &samples);
     let after = misfit(&profile, &samples);
     Ok(Calibration { profile, before, after, cycles, skipped })
 }
@@ -514,14 +498,14 @@ fn wander(
 
 /// Spread of each cost over fits to single cycles, as standard deviation of
 /// the mean; nothing with fewer than three cycles.
-fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 28] {
-    let mut spread = [None; 28];
+fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 23] {
+    let mut spread = [None; 23];
     let used = samples.len().min(8);
     if used < 3 {
         return spread;
     }
     let step = samples.len() / used;
-    let fits: Vec<[Ns; 28]> = (0..used)
+    let fits: Vec<[Ns; 23]> = (0..used)
         .map(|i| {
             let mut p = profile.clone();
             let one = std::slice::from_ref(&samples[i * step]);

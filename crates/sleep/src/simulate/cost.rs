@@ -61,22 +61,12 @@ pub struct Costs {
     pub finish: Ns,
     /// A sleeping callback returns this much later than it asked for.
     pub oversleep: Ns,
-    /// Livepatch: a device, or a link, of the graph that is made in the first phase.
-    pub graph: Ns,
-    /// Livepatch: the same where the graph is looked through and counted again.
-    pub verify: Ns,
-    /// Livepatch: a device that the main thread passes on its way to the next.
-    pub scan: Ns,
-    /// Livepatch: one off the counter of a dependent.
-    pub pass: Ns,
-    /// Livepatch: give a job to a thread of its pool.
-    pub submit: Ns,
 }
 
 impl Costs {
     /// Names and meanings, in the order of [`Costs::values`]: what a profile
     /// file holds.
-    pub const NAMES: [(&'static str, &'static str); 28] = [
+    pub const NAMES: [(&'static str, &'static str); 23] = [
         ("walk", "one step of a device list"),
         ("visit", "a device that the main thread runs"),
         ("leaf", "whether a device is a leaf"),
@@ -100,15 +90,10 @@ impl Costs {
         ("prepare", "prepare of one device"),
         ("finish", "complete of one device"),
         ("oversleep", "a sleep ends late by"),
-        ("graph", "livepatch: a device or link of a new graph"),
-        ("verify", "livepatch: a device or link looked at again"),
-        ("scan", "livepatch: a device that is passed over"),
-        ("pass", "livepatch: count one dependent off"),
-        ("submit", "livepatch: give a job to its pool"),
     ];
 
     /// All times in the order of [`Costs::NAMES`].
-    pub fn values(&self) -> [Ns; 28] {
+    pub fn values(&self) -> [Ns; 23] {
         [
             self.walk,
             self.visit,
@@ -133,11 +118,6 @@ impl Costs {
             self.prepare,
             self.finish,
             self.oversleep,
-            self.graph,
-            self.verify,
-            self.scan,
-            self.pass,
-            self.submit,
         ]
     }
 
@@ -167,11 +147,6 @@ impl Costs {
             "prepare" => &mut self.prepare,
             "finish" => &mut self.finish,
             "oversleep" => &mut self.oversleep,
-            "graph" => &mut self.graph,
-            "verify" => &mut self.verify,
-            "scan" => &mut self.scan,
-            "pass" => &mut self.pass,
-            "submit" => &mut self.submit,
             _ => return None,
         })
     }
@@ -204,11 +179,6 @@ impl Costs {
         prepare: Ns(1_000),
         finish: Ns(1_500),
         oversleep: Ns(0),
-        graph: Ns(200),
-        verify: Ns(50),
-        scan: Ns(5),
-        pass: Ns(10),
-        submit: Ns(300),
     };
 
     /// A virtual machine in which an instruction takes a nanosecond, without
@@ -234,11 +204,6 @@ impl Costs {
         prepare: Ns(2_000),
         finish: Ns(2_000),
         oversleep: Ns(6_000),
-        graph: Ns(300),
-        verify: Ns(80),
-        scan: Ns(10),
-        pass: Ns(20),
-        submit: Ns(400),
         ..Costs::X86
     };
 
@@ -268,11 +233,6 @@ impl Costs {
         prepare: Ns(4_000),
         finish: Ns(4_000),
         oversleep: Ns(0),
-        graph: Ns(600),
-        verify: Ns(150),
-        scan: Ns(15),
-        pass: Ns(30),
-        submit: Ns(900),
     };
 }
 
@@ -315,7 +275,7 @@ pub struct Profile {
     pub max_active: Option<u32>,
     /// One standard deviation of each time where it was fitted, in the order
     /// of [`Costs::NAMES`].
-    pub uncertainty: [Option<Ns>; 28],
+    pub uncertainty: [Option<Ns>; 23],
 }
 
 impl Profile {
@@ -329,7 +289,7 @@ impl Profile {
             slice: Ns::ZERO,
             idle_workers: 2,
             max_active: Some(u32::MAX),
-            uncertainty: [None; 28],
+            uncertainty: [None; 23],
         }
     }
 
@@ -343,7 +303,7 @@ impl Profile {
             slice: Ns::from_ms(3),
             idle_workers: 2,
             max_active: None,
-            uncertainty: [None; 28],
+            uncertainty: [None; 23],
         }
     }
 

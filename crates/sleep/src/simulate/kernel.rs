@@ -1,9 +1,6 @@
 //! Kernel releases and the generation of scheduling they have.
 
-use super::policy::{
-    CONSERVE, CONSERVE_BEFORE_6_16, G0, G1, G1_BEFORE_5_6, G1W, G2, G3, G4, Policy, READY,
-    READY_BEFORE_6_16,
-};
+use super::policy::{G0, G1, G1_BEFORE_5_6, G1W, G2, G3, G4, Policy, SERIES};
 use std::fmt;
 
 /// A kernel release, as far as scheduling needs it.
@@ -18,45 +15,23 @@ pub struct Kernel {
     pub patch: Option<u32>,
     /// 47 of Debian's `6.1.0-47-amd64`, whose patch level is always 0.
     pub abi: Option<u32>,
-    /// Who starts devices, if that is not the kernel: `:ready` or `:conserve` behind
-    /// the release.
-    pub livepatch: Option<Livepatch>,
+    /// It has the patches of kernel/upstream: `:series` behind the release.
+    pub series: bool,
 }
 
-/// The livepatch of kernel/scheduler, as it was loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Livepatch {
-    /// Synchronous devices in list order.
-    Ready,
-    /// The next ready one.
-    Conserve,
-}
-
-impl Livepatch {
-    /// `ready` or `conserve`.
-    pub fn parse(word: &str) -> Option<Livepatch> {
-        [Livepatch::Ready, Livepatch::Conserve].into_iter().find(|l| l.word() == word)
-    }
-
-    /// As it stands behind a release.
-    pub fn word(self) -> &'static str {
-        match self {
-            Livepatch::Ready => "ready",
-            Livepatch::Conserve => "conserve",
-        }
-    }
-}
+/// What stands behind a release that has them.
+const WITH_SERIES: &str = ":series";
 
 impl Kernel {
     /// Reads a release such as `6.1.76`, `6.12.117+deb12-amd64`,
     /// `6.1.0-47-amd64`, `7.3~rc7` or `Linux version 5.10.0 …`, or a series such
     /// as `6.12`; `None` if it does not begin with two numbers.
     ///
-    /// Behind it may stand who starts devices there: `7.3:ready`.
+    /// Behind it may stand that it has the patches of kernel/upstream: `7.3:series`.
     pub fn parse(text: &str) -> Option<Kernel> {
         let text = text.trim();
-        let by = text.rsplit_once(':').and_then(|(t, by)| Some((t, Livepatch::parse(by)?)));
-        let (text, livepatch) = by.map_or((text, None), |(t, by)| (t, Some(by)));
+        let patched = text.strip_suffix(WITH_SERIES);
+        let (text, series) = (patched.unwrap_or(text), patched.is_some());
         let text = text.strip_prefix("Linux version ").unwrap_or(text);
         let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
         let (major, rest) = number(text)?;
@@ -78,18 +53,13 @@ impl Kernel {
             Some(c) if !c.is_ascii_alphanumeric() => {}
             Some(_) => return None,
         }
-        Some(Kernel { major, minor, patch, abi, livepatch })
+        Some(Kernel { major, minor, patch, abi, series })
     }
 
     /// The generation of scheduling this kernel has, with `pm_async` on.
     pub fn policy(&self) -> &'static Policy {
-        let new = (self.major, self.minor) >= (6, 16);
-        match self.livepatch {
-            Some(Livepatch::Ready) if new => return &READY,
-            Some(Livepatch::Ready) => return &READY_BEFORE_6_16,
-            Some(Livepatch::Conserve) if new => return &CONSERVE,
-            Some(Livepatch::Conserve) => return &CONSERVE_BEFORE_6_16,
-            None => {}
+        if self.series {
+            return &SERIES;
         }
         match (self.major, self.minor, self.patch.unwrap_or(u32::MAX)) {
             // Asynchronous suspend came with 2.6.34 (2010).
@@ -103,6 +73,11 @@ impl Kernel {
             (6, 17, 0..=7) => &G3,
             _ => &G4,
         }
+    }
+
+    /// Whether the patches of kernel/upstream are written for it.
+    pub fn takes_series(&self) -> bool {
+        (self.major, self.minor) == (7, 3)
     }
 
     /// Newer than every kernel whose source the rules were read from.
@@ -148,8 +123,8 @@ impl fmt::Display for Kernel {
         if let Some(abi) = self.abi {
             write!(f, ".0-{abi}")?;
         }
-        if let Some(by) = self.livepatch {
-            write!(f, ":{}", by.word())?;
+        if self.series {
+            f.write_str(WITH_SERIES)?;
         }
         Ok(())
     }
@@ -169,8 +144,8 @@ pub fn choose(text: &str) -> Result<(&'static Policy, Option<Kernel>), UnknownKe
     if let Some(p) = Policy::find(text) {
         return Ok((p, None));
     }
-    // A word behind a colon that is no livepatch is a slip of the pen.
-    let slip = |k: &Kernel| k.livepatch.is_none() && text.contains(':') && !text.contains(' ');
+    // Another word behind a colon is a slip of the pen.
+    let slip = |k: &Kernel| !k.series && text.contains(':') && !text.contains(' ');
     match Kernel::parse(text) {
         Some(k) if !slip(&k) => Ok((k.policy(), Some(k))),
         _ => Err(UnknownKernel(text)),
@@ -249,18 +224,12 @@ mod tests {
             let kernel = Kernel::parse(release).expect(release);
             assert_eq!(kernel.policy().name, policy, "{release}");
         }
-        for (release, policy, waits) in [
-            ("6.12:ready", "ready", true),
-            ("6.12.117+deb12-amd64:conserve", "conserve", true),
-            ("7.3:ready", "ready", false),
-            ("7.3.4:conserve", "conserve", false),
-        ] {
-            let kernel = Kernel::parse(release).expect(release);
-            let found = kernel.policy();
-            assert_eq!((found.name, found.waits_sync_state_only), (policy, waits), "{release}");
-        }
-        assert_eq!(Kernel::parse("7.3.4:ready").expect("one").to_string(), "7.3.4:ready");
-        assert!(choose("7.3:redy").is_err() && choose("7.3:ready").is_ok());
+        let patched = Kernel::parse("7.3.4:series").expect("a release");
+        assert_eq!(
+            (patched.policy().name, patched.to_string().as_str()),
+            ("series", "7.3.4:series")
+        );
+        assert!(choose("7.3:seris").is_err() && choose("7.3:series").is_ok());
         for bad in ["", "6", "six.one", "6.", "6.12x", "99999999999.1"] {
             assert_eq!(Kernel::parse(bad), None, "{bad}");
         }

@@ -35,14 +35,10 @@ fn is_news(gain: Ns, all: Ns) -> bool {
     per_mille(gain, all) >= SMALL && gain >= NEWS
 }
 
-/// What a scheduler that starts devices when they are ready saves, and what its second
-/// form saves on top: where it is news and beyond what the model is off.
-pub fn livepatch(now: Cost, ready: Cost, conserve: Cost, f: &Fidelity) -> [Option<Ns>; 2] {
-    let gain = |from: Cost, to: Cost| {
-        let less = from.total() - to.total();
-        (less > error(f) && is_news(less, from.total())).then_some(less)
-    };
-    [gain(now, ready), gain(ready, conserve)]
+/// What another kernel saves: where it is news and beyond what the model is off.
+pub fn saves(now: Cost, then: Cost, f: &Fidelity) -> Option<Ns> {
+    let less = now.total() - then.total();
+    (less > error(f) && is_news(less, now.total())).then_some(less)
 }
 
 /// Why the flags that were found are not worth a change; `None` if they are.

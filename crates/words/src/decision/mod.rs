@@ -5,8 +5,8 @@ pub mod apply;
 pub mod domains;
 pub mod energy;
 pub mod hold;
-pub mod livepatch;
 pub mod plan;
+pub mod series;
 pub mod tune;
 
 use crate::text::safe;

@@ -592,9 +592,6 @@ pub fn kernels(
             }
         }
     }
-    if rows.iter().any(|(p, _)| p.name == "DC") {
-        out.push_str(IN_A_GUEST);
-    }
     if let Some((_, Ok(o))) = rows.iter().find(|(p, _)| p.name == "G4") {
         let b = &o.bounds;
         let ways = |of: &dyn Fn(Direction) -> Ns| (of(Direction::Suspend), of(Direction::Resume));
@@ -621,10 +618,6 @@ pub fn kernels(
 const COMPARED: &str = "Model, device phases only, all as simulated; --kernel V keeps those that change by \
                         less than the model's error. Line 1 compares released kernels with pm_async 1, \
                         no proposals.";
-
-/// Who wants to see the proposals at work can.
-const IN_A_GUEST: &str =
-    "DC, DCw as a livepatch: --kernel 7.3:ready, or :conserve; lab run --scheduler.\n";
 
 /// The rows that take as long as `time`, to a hundredth of a millisecond; one
 /// range if they are the newest.

@@ -14,7 +14,6 @@ pub mod costs;
 pub mod device;
 pub mod domains;
 pub mod doubt;
-pub mod livepatch;
 pub mod losses;
 pub mod modes;
 pub mod next;

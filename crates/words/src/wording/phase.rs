@@ -6,17 +6,14 @@ use dormouse_sleep::analyse::rows::{What, gap_content};
 use dormouse_sleep::simulate::Kernel;
 use dormouse_sleep::simulate::predict::Scheduler;
 
-/// `6.12.117 (G1)`, `7.3.4 with the livepatch (ready)`, or where only rules are named the kernels that have them:
-/// `6.17.8 to 7.3 (G4)`.
+/// `6.12.117 (G1)`, or where only rules are named the kernels that have them: `6.17.8 to
+/// 7.3 (G4)`.
 pub fn kernel(s: Scheduler) -> String {
     match s.kernel {
-        Some(k) => match k.livepatch {
-            Some(l) => {
-                let plain = Kernel { livepatch: None, ..k };
-                format!("{plain} with the livepatch ({})", l.word())
-            }
-            None => format!("{k} ({})", s.policy.name),
-        },
+        Some(k) => {
+            let with = if k.series { " with kernel/upstream" } else { "" };
+            format!("{}{with} ({})", Kernel { series: false, ..k }, s.policy.name)
+        }
         None => format!("{} ({})", s.policy.kernels, s.policy.name),
     }
 }

@@ -1,6 +1,6 @@
 //! `dormouse compare`: the same boards on two kernels.
 
-use super::{Scheduler, any, read_board, scheduler, sleep};
+use super::{any, read_board, sleep};
 use crate::number::number;
 use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
@@ -23,11 +23,10 @@ use std::time::Duration;
 /// Two kernels, boards, and how they sleep.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse compare plain mine --board boards/laptop.board\n  dormouse compare 7.3 7.3:ready --board boards/*.board --sleep s2idle"
+    after_help = "Examples:\n  dormouse compare plain mine --board boards/laptop.board\n  dormouse compare 6.12 7.3 --board boards/*.board --sleep s2idle"
 )]
 pub(crate) struct CompareArgs {
-    /// A series such as 7.3, or the name of a kernel that lab build made; with
-    /// :ready or :conserve after it the livepatch starts devices.
+    /// A series such as 7.3, or the name of a kernel that lab build made.
     first: String,
     /// The kernel that is compared with it.
     second: String,
@@ -83,27 +82,19 @@ impl CompareArgs {
 }
 
 fn file_name(board: &str, label: &str) -> String {
-    format!("{board}-{}.tar.gz", label.replace(':', "-"))
+    format!("{board}-{label}.tar.gz")
 }
 
-/// A kernel, and who starts devices on it.
+/// A kernel, by the name it was asked for.
 struct Contender {
-    /// As it was asked for.
     label: String,
     kernel: Kernel,
-    scheduler: Scheduler,
 }
 
 impl Contender {
     fn find(asked: &str) -> Result<Contender> {
-        let (name, by) = asked.split_once(':').unwrap_or((asked, "kernel"));
-        let scheduler = scheduler(by).map_err(|e| Usage(format!("{asked}: {e}")))?;
-        remark!("dormouse: kernel {name}");
-        Ok(Contender {
-            label: asked.into(),
-            kernel: super::kernel_of(Arch::Amd64, name)?,
-            scheduler,
-        })
+        remark!("dormouse: kernel {asked}");
+        Ok(Contender { label: asked.into(), kernel: super::kernel_of(Arch::Amd64, asked)? })
     }
 
     fn run(&self, a: &CompareArgs, board: &Board) -> Result<Recording> {
@@ -111,7 +102,6 @@ impl Contender {
         let cpus = a.cpus.unwrap_or_else(|| usual_cpus(Accel::Icount, kernel, Some(board)));
         let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
         machine.seed = a.seed;
-        machine.scheduler = self.scheduler.parameters();
         let wish = Wish {
             board: Some(board),
             waits: &[],

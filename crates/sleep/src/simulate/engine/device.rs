@@ -65,7 +65,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Whether the policy starts `d` in this thread only when it is ready.
     #[inline]
     fn need_not_wait(&self, t: u32, d: u32) -> bool {
-        matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady) && !self.passes_on()
+        matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady)
             || (self.threads[t as usize].asynchronous && !self.walk.workers_wait)
             || (self.walk.skip_empty_wait && self.dependencies().of(d as usize).is_empty())
     }
@@ -92,15 +92,12 @@ impl<C: CpuModel> Engine<'_, C> {
         };
         let looks = times(self.costs.look, seen as u32);
         self.owe(t, self.costs.wait + looks);
-        if self.passes_on() {
-            // All that it would wait for is done.
-            return self.checks(t, d);
-        }
         self.dpm_wait(t, d)
     }
 
     /// A worker waits for every dependency; the main thread only for
-    /// asynchronous ones, the others being done by list order.
+    /// asynchronous ones, the others being done by list order. Who comes first to an
+    /// inert one that the walk has passed handles it in its own thread.
     pub(super) fn dpm_wait(&mut self, t: u32, d: u32) -> Flow {
         let all = self.threads[t as usize].asynchronous;
         let edges = self.dependencies().of(d as usize);
@@ -110,10 +107,13 @@ impl<C: CpuModel> Engine<'_, C> {
             let flags = self.flags[other];
             if e.is_in(self.wait_mask)
                 && flags & state::DONE == 0
-                && (all || flags & state::ASYNC != 0)
+                && (all || flags & state::ASYNC != 0 || self.is_inert(other as u32))
                 && !(self.walk.skip_repeated && self.is_repeated(d, *e))
             {
                 self.devices[d as usize].at = at as u32;
+                if self.is_inert(other as u32) && flags & state::WIP == 0 {
+                    return self.dpm_do_inert(t, d, other as u32);
+                }
                 self.threads[t as usize].step = Step::DpmWait;
                 push_waiter(&mut self.devices[other].waiters, &mut self.threads, t);
                 self.tally.blocked_waits += 1;
@@ -124,6 +124,14 @@ impl<C: CpuModel> Engine<'_, C> {
             at += 1;
         }
         self.checks(t, d)
+    }
+
+    /// Thread `t` of `d` handles `other` before it goes on waiting.
+    fn dpm_do_inert(&mut self, t: u32, d: u32, other: u32) -> Flow {
+        self.set(other, state::WIP);
+        self.devices[other as usize].caller = d;
+        self.threads[t as usize].device = other;
+        self.go(t, Step::Device, Ns::ZERO)
     }
 
     /// Whether link `e` of `d` joins its supplier to a consumer whose parent has the

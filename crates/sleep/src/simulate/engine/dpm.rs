@@ -7,9 +7,6 @@ use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn dpm_begin(&mut self) -> Flow {
-        if self.walk.first_pass == FirstPass::HandOut && self.asynchronous {
-            return self.arrange();
-        }
         if self.walk.finished == Finished::StartReady {
             self.count_missing();
             for i in 0..self.order.len() {
@@ -70,7 +67,7 @@ impl<C: CpuModel> Engine<'_, C> {
         self.cursor += 1;
         let mut cost = self.costs.walk;
         match self.walk.first_pass {
-            FirstPass::Nothing | FirstPass::HandOut => {}
+            FirstPass::Nothing => {}
             FirstPass::QueueAll => {
                 self.dpm_clear_async_state(d);
                 if self.dpm_async_fn(d) {
@@ -82,7 +79,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 if self.direction == Direction::Suspend {
                     cost += self.costs.leaf;
                 }
-                if self.is_end(d) && self.dpm_async_fn(d) {
+                if !self.is_inert(d) && self.is_end(d) && self.dpm_async_fn(d) {
                     cost += self.costs.queue;
                 }
             }
@@ -102,7 +99,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// `dpm_leaf_device()` or `dpm_root_device()` in the sense of the policy.
-    fn is_end(&self, d: u32) -> bool {
+    fn is_end(&mut self, d: u32) -> bool {
         let (tree, link) = match self.direction {
             Direction::Suspend => (fact::HAS_CHILD, fact::HAS_CONSUMER),
             Direction::Resume => (fact::HAS_PARENT, fact::HAS_SUPPLIER),
@@ -111,6 +108,14 @@ impl<C: CpuModel> Engine<'_, C> {
         match self.walk.ends {
             Ends::Tree => facts & tree == 0,
             Ends::TreeAndLinks => facts & (tree | link) == 0,
+            Ends::Unhindered if self.direction == Direction::Suspend => !self.would_wait(d),
+            Ends::Unhindered => {
+                let mut parent = self.topology.parent[d as usize];
+                while parent != NONE && self.is_inert(parent) {
+                    parent = self.topology.parent[parent as usize];
+                }
+                parent == NONE && facts & link == 0
+            }
             Ends::RootsAndChildren => {
                 facts & (tree | link) == 0
                     || facts & link == 0
@@ -118,6 +123,61 @@ impl<C: CpuModel> Engine<'_, C> {
                         && facts & fact::CHILD_OF_ROOT != 0
             }
         }
+    }
+
+    /// Whether the walk may pass `d`: there is nothing to do for it but to wait.
+    #[inline]
+    pub(super) fn is_inert(&self, d: u32) -> bool {
+        self.fact(d, self.inert)
+    }
+
+    /// Whether `d` would wait if it were handled now. Each look costs.
+    fn would_wait(&mut self, d: u32) -> bool {
+        let mut looks = 0;
+        let waits = self.waits(d, &mut looks);
+        self.owe(MAIN, times(self.costs.look, looks));
+        waits
+    }
+
+    fn waits(&self, d: u32, looks: &mut u32) -> bool {
+        self.dependencies().of(d as usize).iter().any(|e| {
+            *looks += 1;
+            let other = e.device();
+            e.is_in(self.wait_mask)
+                && self.flags[other] & state::DONE == 0
+                && (!self.is_inert(other as u32) || self.waits(other as u32, looks))
+        })
+    }
+
+    /// The walk comes to the inert `d`: true if it goes on without it.
+    fn passes(&mut self, d: u32) -> bool {
+        if self.has(d, state::WIP) || self.would_wait(d) {
+            return true;
+        }
+        self.set(d, state::WIP);
+        false
+    }
+
+    /// One device after the walk: inert ones that nobody has waited for.
+    pub(super) fn dpm_finish_inert(&mut self) -> Flow {
+        let Some(&d) = self.order.get(self.cursor) else {
+            return self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier);
+        };
+        self.cursor += 1;
+        if self.is_inert(d) && !self.has(d, state::DONE | state::WIP) {
+            self.set(d, state::WIP);
+            self.run_here(d, Step::FinishInert);
+        }
+        Flow::Go(self.costs.walk)
+    }
+
+    /// After the last device of the walk.
+    fn walk_ends(&mut self, cost: Ns) -> Flow {
+        if self.inert == 0 {
+            return self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier + cost);
+        }
+        self.cursor = 0;
+        self.go(MAIN, Step::FinishInert, cost)
     }
 
     /// Queues `d` if it is asynchronous and nobody did yet; true if it did.
@@ -136,7 +196,7 @@ impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn dpm_walk(&mut self) -> Flow {
         let Some(&d) = self.order.get(self.cursor) else {
             C::mutex_unlock(self, DPM_LIST_MTX);
-            return self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier);
+            return self.walk_ends(Ns::ZERO);
         };
         self.cursor += 1;
         let mut cost = self.costs.walk;
@@ -153,6 +213,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 }
                 queued
             }
+            _ if self.is_inert(d) => self.passes(d),
             Reached::Leave => self.has(d, state::WIP),
             Reached::Claim => {
                 if self.dpm_async_fn(d) {
@@ -223,8 +284,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 }
             }
         }
-        let cost = self.costs.barrier + times(self.costs.wake_one, woken);
-        self.go(MAIN, Step::AsyncSynchronizeFull, cost)
+        self.walk_ends(times(self.costs.wake_one, woken))
     }
 
     /// Strict order: the next synchronous device with something to run.

@@ -26,9 +26,7 @@
 //! | `DpmAsyncLinks`, `dpm_async_links` | the second half of `dpm_async_suspend_superior()`, `dpm_async_resume_subordinate()` | main.c | 6.17 |
 //! | `StartReady`, `start_ready` | none: proposals that count dependencies | | |
 //! | `InOrder`, `FirstReady` | none: the main thread of these proposals | | |
-//! | `HandOut`, `Stream`, `End` | `start_ready()`, `stream()`, `wait_for()` of the livepatch | kernel/scheduler/core.c | here |
-//! | `PassOn` | `finish()` and `work()` of it | core.c | here |
-//! | `PoolNext`, `Manager`, `ManagerMade` | `worker_main()`, `manager_main()` | kernel/scheduler/pool.c | here |
+//! | `FinishInert`, `dpm_finish_inert` | the same | main.c | with kernel/upstream |
 //! | `WorkerWoken`, `WorkerRecheck`, `WorkerSleep` | `woke_up:`, `recheck:` and `sleep:` of `worker_thread()` | kernel/workqueue.c | all |
 //! | `CreateWorker`, `create_worker` | the same, called by `maybe_create_worker()` | workqueue.c | all |
 //! | `ProcessOneWork`, `process_one_work` | the same, with `async_run_entry_fn()` | workqueue.c, async.c | all |
@@ -47,7 +45,6 @@ mod device;
 mod dpm;
 mod event;
 mod genpd;
-mod livepatch;
 mod mutex;
 mod prepare;
 mod trigger;
@@ -56,7 +53,7 @@ mod workqueue;
 use super::cost::Costs;
 use super::counts::Tally;
 use super::floor::Left;
-use super::policy::{G0, Policy, Rest, Walk};
+use super::policy::{Policy, Rest, Walk};
 use super::topology::{Edges, NONE, Topology, fact};
 use cpu::CpuModel;
 use dormouse_base::cycle::{Callback, Switch, ThreadId};
@@ -130,6 +127,7 @@ pub(super) enum Step {
     DpmWalkRelock,
     InOrder,
     FirstReady,
+    FinishInert,
     AsyncSynchronizeFull,
     Finished,
     // One device, in any thread.
@@ -148,14 +146,6 @@ pub(super) enum Step {
     DpmAsyncTree,
     DpmAsyncLinks,
     StartReady,
-    // The livepatch: main thread, any thread after a device, its pool.
-    HandOut,
-    Stream,
-    End,
-    PassOn,
-    PoolNext,
-    Manager,
-    ManagerMade,
     // Worker.
     WorkerWoken,
     WorkerRecheck,
@@ -212,6 +202,8 @@ pub(super) struct Engine<'a, C> {
     costs: &'a Costs,
     /// Devices may run in workers.
     asynchronous: bool,
+    /// The walk passes devices with these facts.
+    inert: u16,
     slice: Ns,
     wakeup_at: Option<Ns>,
     /// Edge kinds that are waited for, a bit each.
@@ -236,8 +228,6 @@ pub(super) struct Engine<'a, C> {
     mutexes: Vec<Mutex>,
     genpd: Genpd,
     pool: WorkerPool,
-    /// Empty without the livepatch.
-    livepatch: livepatch::Pool,
     cpus: C,
 
     // The phase that runs.
@@ -291,6 +281,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         let n = topology.len();
         let profile = &settings.profile;
         let asynchronous = policy.workers && settings.pm_async.unwrap_or(topology.pm_async);
+        let passes = policy.passes_inert && asynchronous && !topology.trip.hibernates();
         let max_active = profile.max_active.unwrap_or(u32::MAX).max(1);
         let workers = if asynchronous {
             n.min(max_active as usize) + profile.idle_workers as usize + 2
@@ -302,6 +293,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             policy,
             costs: &profile.costs,
             asynchronous,
+            inert: if passes { fact::INERT } else { 0 },
             slice: profile.slice,
             wakeup_at: settings.wakeup_at,
             wait_mask: wait_mask(policy),
@@ -319,7 +311,6 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             mutexes: vec![Mutex::new(); topology.locks as usize + 1 + topology.domains.len()],
             genpd: Genpd::new(topology),
             pool: WorkerPool::new(n, workers, max_active),
-            livepatch: livepatch::Pool::default(),
             cpus: C::new(profile, workers),
             phase: Phase::Prepare,
             phase_start: Ns::ZERO,
@@ -341,12 +332,8 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             tally: Tally::default(),
         };
         e.threads.push(Thread::new(Step::Finished));
-        if asynchronous && policy.is_livepatch() {
-            e.pool_warm(profile.idle_workers);
-        } else {
-            for _ in 0..profile.idle_workers {
-                e.add_worker();
-            }
+        for _ in 0..profile.idle_workers {
+            e.add_worker();
         }
         C::begin_cycle(&mut e, profile);
         e
@@ -478,6 +465,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             Step::DpmWalkRelock => self.dpm_walk_relock(),
             Step::InOrder => self.in_order(),
             Step::FirstReady => self.first_ready(),
+            Step::FinishInert => self.dpm_finish_inert(),
             Step::AsyncSynchronizeFull => self.async_synchronize_full(),
             Step::Finished => Flow::Stop,
             Step::Device => self.device(t, d),
@@ -495,13 +483,6 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             Step::DpmAsyncTree => self.dpm_async_tree(t, d),
             Step::DpmAsyncLinks => self.dpm_async_links(t, d),
             Step::StartReady => self.start_ready(t, d),
-            Step::HandOut => self.hand_out(),
-            Step::Stream => self.stream(),
-            Step::End => self.end(),
-            Step::PassOn => self.pass_on(t, d),
-            Step::PoolNext => self.pool_next(t),
-            Step::Manager => self.manager(t),
-            Step::ManagerMade => self.manager_made(t),
             Step::WorkerWoken => self.worker_woken(t),
             Step::WorkerRecheck => self.worker_recheck(t),
             Step::WorkerSleep => self.worker_sleep(t),
@@ -565,9 +546,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         self.work = &self.topology.work[self.index];
         self.direction = phase.direction();
         self.event = self.topology.trip.event(self.direction);
-        // With pm_async 0 the livepatch goes through the list as the kernel does.
-        let serial = !self.asynchronous && self.policy.is_livepatch();
-        self.walk = *if serial { &G0 } else { self.policy }.walk(self.direction);
+        self.walk = *self.policy.walk(self.direction);
         self.cursor = 0;
         self.broke = false;
         self.error = None;

@@ -11,9 +11,7 @@ impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn trigger(&mut self, t: u32, d: u32) -> Flow {
         match self.walk.finished {
             Finished::StartReady => self.go(t, Step::StartReady, Ns::ZERO),
-            Finished::QueueTree | Finished::QueueTreeAndLinks | Finished::OfferAndPassOn
-                if !self.failed() =>
-            {
+            Finished::QueueTree | Finished::QueueTreeAndLinks if !self.failed() => {
                 if !self.mutex_lock(t, DPM_LIST_MTX, Step::DpmAsyncTree) {
                     return Flow::Stop;
                 }
@@ -38,9 +36,7 @@ impl<C: CpuModel> Engine<'_, C> {
             }
         }
         C::mutex_unlock(self, DPM_LIST_MTX);
-        let links =
-            matches!(self.walk.finished, Finished::QueueTreeAndLinks | Finished::OfferAndPassOn);
-        if links && (at as usize) < edges.len() {
+        if self.walk.finished == Finished::QueueTreeAndLinks && (at as usize) < edges.len() {
             self.devices[d as usize].at = at;
             return self.dpm_async_links(t, d);
         }
@@ -68,11 +64,28 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Offers `d`: true if it was queued now.
     #[inline]
     fn dpm_async_with_cleanup(&mut self, t: u32, d: u32) -> bool {
+        if self.is_inert(d) {
+            if self.direction == Direction::Resume {
+                self.dpm_async_resume_child(t, d);
+            }
+            self.owe(t, self.costs.trigger);
+            return false;
+        }
         if self.dpm_async_fn(d) {
             return true;
         }
         self.owe(t, self.costs.trigger);
         false
+    }
+
+    /// Offers the children of the inert `d`, which itself nobody starts.
+    fn dpm_async_resume_child(&mut self, t: u32, d: u32) {
+        let children = self.topology.subordinates.of(d as usize).iter();
+        for e in children.take_while(|e| e.kind() == TREE) {
+            if self.dpm_async_with_cleanup(t, e.device() as u32) {
+                self.owe(t, self.costs.trigger + self.costs.queue);
+            }
+        }
     }
 
     /// Takes one off the counters of the dependents; starts the ready ones.
@@ -164,15 +177,14 @@ impl<C: CpuModel> Engine<'_, C> {
     /// to what the thread did before.
     #[inline]
     fn device_return(&mut self, t: u32, d: u32) -> Flow {
-        if self.passes_on() {
-            return self.pass_on_begin(t, d);
-        }
-        if self.walk.finished == Finished::StartReady {
-            let caller = std::mem::replace(&mut self.devices[d as usize].caller, NONE);
-            if caller != NONE {
-                self.threads[t as usize].device = caller;
-                return self.go(t, Step::StartReady, Ns::ZERO);
-            }
+        let caller = std::mem::replace(&mut self.devices[d as usize].caller, NONE);
+        if caller != NONE {
+            self.threads[t as usize].device = caller;
+            let next = match self.walk.finished {
+                Finished::StartReady => Step::StartReady,
+                _ => Step::DpmWait,
+            };
+            return self.go(t, next, Ns::ZERO);
         }
         if t == MAIN {
             return self.go(MAIN, self.threads[MAIN as usize].home, Ns::ZERO);

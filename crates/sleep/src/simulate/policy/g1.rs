@@ -41,6 +41,7 @@ pub const G1: Policy = Policy {
     syscore_is_late: false,
     counts_against_order: false,
     packs_workers: false,
+    passes_inert: false,
 };
 
 /// Before 5.6 a worker does not take the list mutex to wait for its superiors,

@@ -43,5 +43,6 @@ pub const GS_PACKED: Policy = Policy {
     title: "the same without its patch that spreads workers over all CPUs",
     source: "lore.kernel.org 20241114220921.2529905-1-saravanak@google.com, without 5/5",
     packs_workers: true,
+    passes_inert: false,
     ..GS
 };

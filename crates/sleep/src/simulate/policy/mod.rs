@@ -13,8 +13,8 @@ mod g3;
 mod g4;
 mod gs;
 mod ideas;
-mod livepatch;
 mod readiness;
+mod series;
 
 pub use g0::G0;
 pub use g1::{G1, G1_BEFORE_5_6};
@@ -24,8 +24,8 @@ pub use g3::G3;
 pub use g4::G4;
 pub use gs::{GS, GS_PACKED};
 pub use ideas::{LEAVES_ONLY, NO_LEAF_WAIT, NO_REPEAT, ROOT_TEST, ROOTS_AND_CHILDREN};
-pub use livepatch::{CONSERVE, CONSERVE_BEFORE_6_16, READY, READY_BEFORE_6_16};
 pub use readiness::{DC, DCW};
+pub use series::SERIES;
 
 use dormouse_base::device::LinkKind;
 use dormouse_base::phase::Direction;
@@ -53,9 +53,6 @@ pub enum FirstPass {
     QueueEnds,
     /// Asynchronous devices whose dependencies are all done are started.
     StartReady,
-    /// Ready devices are given to threads of a pool of the scheduler's own, those
-    /// without a callback as one job.
-    HandOut,
 }
 
 /// Which devices count as ends of the graph (leaves or roots).
@@ -67,6 +64,9 @@ pub enum Ends {
     TreeAndLinks,
     /// As `TreeAndLinks`; when resuming also the children of roots.
     RootsAndChildren,
+    /// Suspending, whoever would not wait; resuming as `TreeAndLinks`, but for parents
+    /// that have nothing to do.
+    Unhindered,
 }
 
 /// What the walk of the main thread does with an asynchronous device it
@@ -100,11 +100,6 @@ pub enum Finished {
     QueueTreeAndLinks,
     /// Dependents of which this was the last missing dependency are started.
     StartReady,
-    /// The same as the livepatch does it: those without a callback by this thread,
-    /// one asynchronous device by this worker, the others by its pool.
-    PassOn,
-    /// And before that the kernel offers all dependents, in vain.
-    OfferAndPassOn,
 }
 
 /// How one direction (three phases) is walked.
@@ -176,6 +171,9 @@ pub struct Policy {
     /// Workers run on the slowest CPUs alone, as the energy-aware scheduler puts
     /// short tasks there where CPUs differ.
     pub packs_workers: bool,
+    /// The walk passes devices that have nothing to do, and whoever waits for one first
+    /// handles it.
+    pub passes_inert: bool,
 }
 
 impl Policy {
@@ -210,11 +208,6 @@ impl Policy {
         matches!(self.evidence, Evidence::Kernel(_))
     }
 
-    /// Whether the livepatch of this project starts devices.
-    pub(crate) fn is_livepatch(&self) -> bool {
-        self.suspend.first_pass == FirstPass::HandOut
-    }
-
     /// The policy called `name`, in any case.
     pub fn find(name: &str) -> Option<&'static Policy> {
         ALL.iter().copied().find(|p| p.name.eq_ignore_ascii_case(name))
@@ -222,7 +215,7 @@ impl Policy {
 }
 
 /// Every policy: generations in order of time, then proposals and ideas.
-pub static ALL: [&Policy; 17] = [
+pub static ALL: [&Policy; 16] = [
     &G0,
     &G1,
     &G1W,
@@ -233,8 +226,7 @@ pub static ALL: [&Policy; 17] = [
     &G4,
     &DC,
     &DCW,
-    &READY,
-    &CONSERVE,
+    &SERIES,
     &LEAVES_ONLY,
     &ROOTS_AND_CHILDREN,
     &NO_LEAF_WAIT,

@@ -414,10 +414,6 @@ impl CpuModel for Icount {
     }
 
     /// It slept until kthreadd was done, as a worker does.
-    fn pool_thread_made(e: &mut Engine<'_, Self>, t: u32, new: u32) -> Flow {
-        Icount::kthreadd_made(e, t, new)
-    }
-
     /// Computes on the CPU whose turn it is, to the end of the step or to the
     /// next timer.
     fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {

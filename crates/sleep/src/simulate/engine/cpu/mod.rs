@@ -104,13 +104,6 @@ pub(in crate::simulate) trait CpuModel: Sized {
         e.worker_recheck(t)
     }
 
-    /// The manager of the livepatch's pool, `t`, wakes the thread that kthreadd has
-    /// made.
-    fn pool_thread_made(e: &mut Engine<'_, Self>, _t: u32, new: u32) -> Flow {
-        e.wake(new);
-        GO
-    }
-
     /// No thread is left that is ready: moves time on. Who goes on must get a CPU
     /// first.
     #[inline]
