@@ -37,6 +37,23 @@ static cycles_t last_seen(struct fqos_disk *d)
 	return now - age;
 }
 
+/*
+ * After a sleep in which the cycles began again, what was seen before would lie in
+ * the future, and the disk stay raised until they come to it.
+ */
+void disk_wakes(struct fqos_disk *d)
+{
+	cycles_t now = get_cycles();
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(d->last, cpu)->at, now);
+	spin_lock_irq(&d->lock);
+	WRITE_ONCE(d->both_cycles, now);
+	WRITE_ONCE(d->both, ktime_get());
+	spin_unlock_irq(&d->lock);
+}
+
 /* Cycles as nanoseconds: by what both clocks did since they were read together. */
 static u64 cycles_ns(struct fqos_disk *d, cycles_t cycles, cycles_t now_cycles,
 		     ktime_t now)
@@ -249,13 +266,11 @@ void disk_end(struct fqos_disk *d)
 {
 	hook_remove(d);
 	/*
-	 * No probe is left, so the work is queued by the timer alone and the
-	 * timer started by the work alone.
+	 * No probe is left. A work that is disabled starts no timer, and a
+	 * timer queues none: so the timer, cancelled last, is the end.
 	 */
-	do {
-		hrtimer_cancel(&d->timer);
-		cancel_work_sync(&d->work);
-	} while (hrtimer_active(&d->timer));
+	disable_work_sync(&d->work);
+	hrtimer_cancel(&d->timer);
 	if (d->applied)
 		d->held_ns += ktime_to_ns(ktime_sub(ktime_get(), d->began));
 	if (fqos_cpu_latency_us >= 0)

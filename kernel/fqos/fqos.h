@@ -16,6 +16,7 @@
 #define DORMOUSE_FQOS_H
 
 #include <linux/blkdev.h>
+#include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kobject.h>
 #include <linux/ktime.h>
@@ -88,6 +89,7 @@ struct fqos_disk {
 	/* main.c */
 	struct list_head all;
 	struct kobject kobj;
+	struct completion released;	/* the kobject is */
 	struct delayed_work search;
 	unsigned int tries;
 	bool off;			/* by the user */
@@ -104,6 +106,7 @@ void hook_first_end(void);
 int disk_begin(struct fqos_disk *d);
 void disk_end(struct fqos_disk *d);
 void disk_look(struct fqos_disk *d, cycles_t gap, cycles_t now);
+void disk_wakes(struct fqos_disk *d);
 extern struct workqueue_struct *fqos_wq;
 extern int fqos_cpu_latency_us;
 extern bool fqos_as_published;

@@ -120,8 +120,11 @@ int hook_first_begin(void (*seen)(const struct class *class))
 	int ret;
 
 	WRITE_ONCE(first_seen, seen);
+	/* A bio may be seen, and the probe taken away, before we come back. */
+	WRITE_ONCE(hearing, true);
 	ret = tracepoint_probe_register(queued, bio_first, NULL);
-	WRITE_ONCE(hearing, !ret);
+	if (ret)
+		WRITE_ONCE(hearing, false);
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include "fqos.h"
 
 module_param_named(cpu_latency_us, fqos_cpu_latency_us, int, 0444);
@@ -120,6 +121,17 @@ static void search(struct work_struct *work)
 	mutex_unlock(&lock);
 }
 
+/*
+ * With CONFIG_DEBUG_KOBJECT_RELEASE the core releases a kobject seconds after its
+ * last reference: our function must still be there, and the disk.
+ */
+static void forget(struct fqos_disk *d)
+{
+	kobject_put(&d->kobj);
+	wait_for_completion(&d->released);
+	kfree(d);
+}
+
 static int disk_appears(struct device *dev)
 {
 	struct gendisk *gendisk = dev_to_disk(dev);
@@ -135,12 +147,13 @@ static int disk_appears(struct device *dev)
 	d->gendisk = gendisk;
 	d->wanted_us = min_t(u32, timeout_us, 10 * USEC_PER_SEC);
 	spin_lock_init(&d->lock);
+	init_completion(&d->released);
 	INIT_DELAYED_WORK(&d->search, search);
 	ret = kobject_init_and_add(&d->kobj, &fqos_disk_type,
 				   &THIS_MODULE->mkobj.kobj, "%s",
 				   gendisk->disk_name);
 	if (ret) {
-		kobject_put(&d->kobj);
+		forget(d);
 		return ret;
 	}
 	mutex_lock(&lock);
@@ -173,8 +186,24 @@ static void disk_vanishes(struct device *dev)
 	mutex_lock(&lock);
 	leave(found);
 	mutex_unlock(&lock);
-	kobject_put(&found->kobj);
+	forget(found);
 }
+
+static int sleep_ends(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	struct fqos_disk *d;
+
+	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
+		return NOTIFY_DONE;
+	mutex_lock(&lock);
+	list_for_each_entry(d, &all, all)
+		if (d->listener)
+			disk_wakes(d);
+	mutex_unlock(&lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block sleeps = { .notifier_call = sleep_ends };
 
 static void begin_watching(struct work_struct *work)
 {
@@ -209,9 +238,15 @@ static int __init fqos_init(void)
 				  WQ_UNBOUND | WQ_HIGHPRI | WQ_FREEZABLE, 0);
 	if (!fqos_wq)
 		return -ENOMEM;
-	ret = hook_first_begin(class_seen);
+	ret = register_pm_notifier(&sleeps);
 	if (ret)
-		destroy_workqueue(fqos_wq);
+		goto no_notifier;
+	ret = hook_first_begin(class_seen);
+	if (!ret)
+		return 0;
+	unregister_pm_notifier(&sleeps);
+no_notifier:
+	destroy_workqueue(fqos_wq);
 	return ret;
 }
 
@@ -222,6 +257,7 @@ static void __exit fqos_exit(void)
 	flush_work(&begin_work);
 	if (watching)
 		class_interface_unregister(&watch);
+	unregister_pm_notifier(&sleeps);
 	destroy_workqueue(fqos_wq);
 }
 

@@ -125,7 +125,7 @@ static const struct sysfs_ops ops = {
 
 static void release(struct kobject *kobj)
 {
-	kfree(container_of(kobj, struct fqos_disk, kobj));
+	complete(&container_of(kobj, struct fqos_disk, kobj)->released);
 }
 
 const struct kobj_type fqos_disk_type = {

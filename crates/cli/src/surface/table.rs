@@ -608,7 +608,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 every further input with the first. Two kernels (--board): boards run on both. \
                 One recording (--only model): the model against its cycles. What `lab run` wrote \
                 of idle states or disks (--only idle, storage): predictions against it.",
-        examples: "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz\n  dormouse compare 7.3 7.3:ready --board boards/laptop.board",
+        examples: "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz\n  dormouse compare 6.12 7.3 --board boards/laptop.board",
         forms: &[
             form!(
                 "recordings",
