@@ -7,6 +7,7 @@
 //! caller what a choice costs are here too; nothing knows of devices.
 
 pub mod binomial;
+pub mod change;
 pub mod describe;
 pub mod distribution;
 pub mod paired;
