@@ -11,6 +11,7 @@ mod formats;
 mod governor;
 mod guests;
 mod hibernate;
+mod history;
 mod idle;
 mod missed;
 mod order;
@@ -49,6 +50,7 @@ fn main() -> Result<ExitCode> {
         Some("field-kernels") => field_kernels::run(&args.collect::<Vec<_>>())?,
         Some("formats") => formats::run(&args.collect::<Vec<_>>())?,
         Some("governor") => return governor::run(&args.collect::<Vec<_>>()),
+        Some("history") => history::run(&args.collect::<Vec<_>>())?,
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
@@ -75,7 +77,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

@@ -43,6 +43,7 @@ pub mod finding;
 pub mod formats;
 pub mod freezing;
 pub mod gate;
+pub mod history;
 mod judged;
 mod link;
 mod logs;

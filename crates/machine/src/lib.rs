@@ -7,6 +7,7 @@
 //! arms and checks a way to wake up ([`mod@wake`]), runs the cycles, and gives a
 //! [`recording::Recording`] that saves itself as a capture file ([`file`]).
 //! [`mod@watch`] records a machine that stays awake, with the same guard.
+//! [`natural`] reads what is cheap around a sleep that nobody records.
 //! [`mod@look`] reads what a running machine says of its sleep, and writes nothing.
 //! [`mod@presync`] writes what sleep would sync, and can be ended.
 //! [`apply`] tries flags with it and keeps those that help.
@@ -27,6 +28,7 @@ pub mod knob;
 pub mod look;
 pub mod machine;
 pub mod measure;
+pub mod natural;
 pub mod options;
 pub mod presync;
 pub mod process;

@@ -188,14 +188,14 @@ pub fn suspends(stats: &BTreeMap<String, String>) -> Option<u64> {
     Some(number("success")? + number("fail")?)
 }
 
-/// Count of each wakeup source, by its folder's name and its own.
-pub(crate) fn wakeup_counts(root: &Root) -> BTreeMap<(String, String), u64> {
+/// What each wakeup source says in `file`, by its folder's name and its own.
+pub(crate) fn wakeup_counts(root: &Root, file: &str) -> BTreeMap<(String, String), u64> {
     const FOLDER: &str = "/sys/class/wakeup";
     root.list(FOLDER)
         .into_iter()
         .filter_map(|f| {
             let name = root.read(&format!("{FOLDER}/{f}/name"))?;
-            let count = root.read_number(&format!("{FOLDER}/{f}/wakeup_count"))?;
+            let count = root.read_number(&format!("{FOLDER}/{f}/{file}"))?;
             Some(((f, name), count))
         })
         .collect()

@@ -3,6 +3,7 @@
 use crate::root::Root;
 use dormouse_read::capture_file::schema::{Clocks, KernelCounts};
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn now(clock: ClockId) -> i64 {
@@ -40,7 +41,7 @@ pub fn since(before: Clocks) -> Clocks {
 
 /// Time in idle states that s2idle alone enters, of each CPU, before a cycle
 /// (drivers/cpuidle/cpuidle.c:enter_s2idle_proper, 6.12).
-#[derive(Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct S2idle(BTreeMap<String, Option<u64>>);
 
 impl S2idle {

@@ -445,7 +445,7 @@ fn cycle(
         k.drain();
     }
     let lost_before = instance.lost(root);
-    let wakeups_before = machine::wakeup_counts(root);
+    let wakeups_before = machine::wakeup_counts(root, "wakeup_count");
     instance.start(guard)?;
     if options.must_be_woken() {
         wake::arm(guard, root, &options.wake, devices)?;
@@ -478,7 +478,7 @@ fn cycle(
         Err(e) => return Err(e.into()),
     };
     stats.wakeup_irq = root.read_number("/sys/power/pm_wakeup_irq");
-    stats.wakeup_sources = machine::wakeup_counts(root)
+    stats.wakeup_sources = machine::wakeup_counts(root, "wakeup_count")
         .into_iter()
         .filter(|(source, count)| wakeups_before.get(source).is_none_or(|b| count > b))
         .filter(|(_, count)| *count > 0)

@@ -10,13 +10,13 @@ use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// A sleep that is at least so long is no turn of a loop.
-const LONG: i64 = 900;
+pub(crate) const LONG: i64 = 900;
 /// A shorter one was tried and refused, in ms.
-const TRIED: i64 = 1_000;
+pub(crate) const TRIED: i64 = 1_000;
 /// Awake for less between two sleeps: nobody came.
-const BREAK: i64 = 90;
+pub(crate) const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
-const TURNS: usize = 3;
+pub(crate) const TURNS: usize = 3;
 
 /// Whether the messages of a turn say that it was given up: no sleep, however long it took.
 fn was_refused(case: &Case, t: &Turn<'_>) -> bool {

@@ -149,7 +149,7 @@ fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
 }
 
 /// A reading of a battery has at best such steps, in uWh and uAh: 10 mWh of ACPI's gauges.
-const FINEST: i64 = 10_000;
+pub(crate) const FINEST: i64 = 10_000;
 
 /// The step of two readings: no finer than their last digits show.
 fn step(c: &Cost<'_>) -> i64 {
@@ -307,7 +307,7 @@ fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
 }
 
 /// Of a shorter sleep a good part is entering and leaving, in s.
-const SHORT: i64 = 600;
+pub(crate) const SHORT: i64 = 600;
 const TOO_SHORT: &str =
     " So short a sleep tells little of a night: entering and leaving cost more than sleeping.";
 

@@ -1,15 +1,15 @@
 //! What texts say of nights besides the messages of a kernel: what a sleep counted, what
 //! blocked it, what it cost, which round of many failed.
 
-mod again;
+pub(crate) mod again;
 mod android;
 mod condition;
-mod cost;
+pub(crate) mod cost;
 mod counted;
 mod grew;
 pub(super) mod latency;
 pub(crate) mod owner;
-mod required;
+pub(crate) mod required;
 mod rounds;
 mod shares;
 mod tool;

@@ -1,0 +1,319 @@
+//! Sleeps that were kept, one row each; the nights that they make, and since when those are
+//! worse ([`since`]).
+
+pub mod since;
+
+use crate::depth::{Depth, Measured, depth};
+use crate::night::charge::Gauge;
+use crate::rules::night::again::{BREAK, LONG, TRIED, TURNS};
+use crate::rules::night::cost::{FINEST, SHORT};
+use crate::rules::night::required::HOT;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
+
+/// A natural sleep: what was kept of it. Names of hosts and serial numbers never are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The boot that it was in (`/proc/sys/kernel/random/boot_id`); empty of a log.
+    pub boot: String,
+    /// When it began, ms of the epoch by the wall clock.
+    pub began_ms: i64,
+    /// When it ended; `None` of one that never came back.
+    pub ended_ms: Option<i64>,
+    /// Who told of it.
+    pub source: String,
+    /// `s2idle`, `deep`, `hibernation`; empty if nobody says.
+    pub mode: String,
+    /// How long the kernel's clock stood still.
+    pub slept_ms: Option<i64>,
+    /// From the hook before it to the hook after it, by the clock that no one sets.
+    pub span_ms: Option<i64>,
+    /// From its first message to its sleep.
+    pub suspend_ms: Option<i64>,
+    /// From its wake-up to its last message.
+    pub resume_ms: Option<i64>,
+    /// Time in hardware sleep (`suspend_stats/last_hw_sleep`).
+    pub hardware_ms: Option<i64>,
+    /// That counter counted at some time since boot.
+    pub hardware_works: Option<i64>,
+    /// Time that every CPU was in states of s2idle.
+    pub cpus_ms: Option<i64>,
+    /// What woke it.
+    pub waker: String,
+    /// `/sys/power/pm_wakeup_irq`.
+    pub waker_irq: Option<i64>,
+    /// Attempts that succeeded, by `suspend_stats/success`.
+    pub succeeded: Option<i64>,
+    /// Attempts that failed meanwhile.
+    pub failed: Option<i64>,
+    /// The device that failed last of them.
+    pub failed_device: String,
+    /// The step that it failed in.
+    pub failed_step: String,
+    /// How, as a positive number of `errno`.
+    pub failed_errno: Option<i64>,
+    /// A charger was there, before or after.
+    pub mains: Option<i64>,
+    /// The wall clock was set by so much meanwhile.
+    pub clock_set_ms: Option<i64>,
+    /// Batteries.
+    pub batteries: Vec<Battery>,
+    /// Kernel, firmware and packages, by name.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// A battery before and after a sleep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Battery {
+    /// `BAT0`.
+    pub name: String,
+    /// What the figures are of: energy, charge or per cent.
+    pub gauge: Gauge,
+    /// What was left before.
+    pub before: Option<i64>,
+    /// And after.
+    pub after: Option<i64>,
+    /// When full.
+    pub full: Option<i64>,
+}
+
+impl Row {
+    /// How long it was, in ms: what the clock stood; the whole trip, where it ran on or nobody
+    /// says.
+    pub fn length_ms(&self) -> Option<i64> {
+        let wall = || Some(self.ended_ms? - self.began_ms).filter(|n| *n >= 0);
+        let trip = self.span_ms.or_else(wall);
+        let stood = self.slept_ms.filter(|s| trip.is_none_or(|t| s.saturating_mul(RAN) >= t));
+        stood.or(trip)
+    }
+
+    /// Whether it slept at all.
+    pub fn slept(&self) -> bool {
+        let counted = self.succeeded.or(self.slept_ms).map(|n| n > 0);
+        self.ended_ms.is_some() && counted.unwrap_or(self.failed.unwrap_or(0) == 0)
+    }
+
+    /// How deep it was.
+    pub fn depth(&self) -> Option<Depth> {
+        let ns = |ms: i64| Ns(ms.saturating_mul(1_000_000));
+        let m = Measured {
+            s2idle: self.mode == "s2idle",
+            slept: self.slept(),
+            length: ns(self.length_ms()?),
+            stood: ns(self.slept_ms?),
+            hardware: self.hardware_ms.map(ns),
+            in_states: self.cpus_ms.map(ns),
+            ..Measured::default()
+        };
+        depth(&m, self.hardware_works == Some(1))
+    }
+
+    /// What it drew; nothing with a charger, and nothing of a sleep too short to tell.
+    fn used(&self) -> Option<Used> {
+        let ms = self.length_ms().filter(|ms| *ms >= SHORT * 1_000)?;
+        if self.mains == Some(1) || self.batteries.is_empty() {
+            return None;
+        }
+        let mut out = Used { ms, ..Used::default() };
+        for b in &self.batteries {
+            let (used, full) = (b.before? - b.after?, b.full.filter(|f| *f > 0));
+            let (full, step) = match b.gauge {
+                Gauge::Percent => (Some(100_000), 1_000),
+                _ => (full, FINEST),
+            };
+            out.energy = out.energy.filter(|_| b.gauge == Gauge::Energy).map(|e| e + used);
+            out.share = out.share.zip(full).map(|((u, f), full)| (u + used, f + full));
+            out.coarse |= used < COARSE * step;
+            out.charged |= used < 0;
+        }
+        (!out.charged).then_some(out)
+    }
+}
+
+/// A clock that stood for less than one part in so many of a trip ran on in its sleep.
+const RAN: i64 = 20;
+
+/// A gauge that moved by fewer of its steps says little.
+const COARSE: i64 = 3;
+
+/// What batteries gave in one sleep.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    ms: i64,
+    /// Microwatt-hours.
+    energy: Option<i64>,
+    /// Of how much, in the unit of the gauge.
+    share: Option<(i64, i64)>,
+    coarse: bool,
+    charged: bool,
+}
+
+impl Default for Used {
+    fn default() -> Used {
+        Used { ms: 0, energy: Some(0), share: Some((0, 0)), coarse: false, charged: false }
+    }
+}
+
+/// What a night drew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drain {
+    /// Microwatts.
+    pub microwatts: Option<i64>,
+    /// Thousandths of a per cent an hour.
+    pub an_hour: Option<i64>,
+    /// The gauge moved by so few of its steps that the figure is rough.
+    pub coarse: bool,
+}
+
+/// What kind of night it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A sleep never came back.
+    Cut,
+    /// It tried, and was refused.
+    Awake,
+    /// One thing after another woke it, again and again.
+    Loop,
+    /// The counter of the hardware, which works, counted little or nothing.
+    NameOnly,
+    /// It slept, and drew too much.
+    Hot,
+    /// It slept.
+    Slept,
+}
+
+impl Kind {
+    /// As screens and JSON name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Cut => "never came back",
+            Kind::Awake => "awake",
+            Kind::Loop => "loop",
+            Kind::NameOnly => "in name only",
+            Kind::Hot => "hot",
+            Kind::Slept => "slept",
+        }
+    }
+}
+
+/// Sleeps that follow each other closely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Night {
+    /// The first of its rows.
+    pub first: usize,
+    /// How many they are.
+    pub rows: usize,
+    /// When the first began, ms of the epoch.
+    pub began_ms: i64,
+    /// How long it slept in all.
+    pub slept_ms: i64,
+    /// What kind it was.
+    pub kind: Kind,
+    /// What it drew.
+    pub drain: Option<Drain>,
+    /// Thousandths of its sleep that the hardware slept.
+    pub hardware: Option<i64>,
+    /// How often it woke and slept again.
+    pub wakes: i64,
+    /// Attempts that failed.
+    pub failed: i64,
+    /// The middle of its resumes.
+    pub resume_ms: Option<i64>,
+    /// What woke it most often; empty if nobody says.
+    pub waker: String,
+}
+
+/// So long awake, in ms: what follows is another night.
+const APART: i64 = 900_000;
+
+/// The nights of rows in order of their times.
+pub fn nights(rows: &[Row]) -> Vec<Night> {
+    let mut out = Vec::new();
+    let near =
+        |a: &Row, b: &Row| a.ended_ms.is_some_and(|end| (0..APART).contains(&(b.began_ms - end)));
+    let mut first = 0;
+    for of in rows.chunk_by(near) {
+        out.push(night(first, of));
+        first += of.len();
+    }
+    out
+}
+
+fn night(first: usize, rows: &[Row]) -> Night {
+    let failed: i64 = rows.iter().filter_map(|r| r.failed).sum();
+    let slept: Vec<&Row> = rows.iter().filter(|r| r.slept()).collect();
+    let counted = slept.iter().filter_map(|r| Some((r.hardware_ms?, r.slept_ms?, r.depth()?)));
+    let counted: Vec<_> = counted.filter(|c| c.1 > 0 && c.2 != Depth::NotKnown).collect();
+    let (hardware, of) = counted.iter().fold((0, 0), |(h, s), c| (h + c.0, s + c.1));
+    let mut wakers: BTreeMap<&str, usize> = BTreeMap::new();
+    for r in slept.iter().filter(|r| !r.waker.is_empty()) {
+        *wakers.entry(&r.waker).or_default() += 1;
+    }
+    let waker = wakers.iter().max_by_key(|w| w.1).map_or("", |w| w.0);
+    let mut resumes: Vec<i64> = slept.iter().filter_map(|r| r.resume_ms).collect();
+    let drain = drain(&slept);
+    let shallow = slept.iter().filter(|r| {
+        matches!(r.depth(), Some(Depth::NameOnly | Depth::Partial(..SHALLOW) | Depth::NotEvenCpus))
+    });
+    let kind = if rows.iter().any(|r| r.ended_ms.is_none()) {
+        Kind::Cut
+    } else if slept.is_empty() {
+        Kind::Awake
+    } else if has_loop(rows) {
+        Kind::Loop
+    } else if shallow.count() * 2 > slept.len() {
+        Kind::NameOnly
+    } else if drain.is_some_and(|d| !d.coarse && d.an_hour.is_some_and(|s| s >= HOT)) {
+        Kind::Hot
+    } else {
+        Kind::Slept
+    };
+    Night {
+        first,
+        rows: rows.len(),
+        began_ms: rows[0].began_ms,
+        slept_ms: slept.iter().filter_map(|r| r.length_ms()).sum(),
+        kind,
+        drain,
+        hardware: (of > 0).then(|| (hardware.saturating_mul(1_000) / of).min(1_000)),
+        wakes: i64::try_from(slept.len()).unwrap_or(0).saturating_sub(1).max(0),
+        failed,
+        resume_ms: middle(&mut resumes, |a, b| a + (b - a) / 2),
+        waker: waker.to_string(),
+    }
+}
+
+/// Per cent of a sleep: less of hardware sleep makes a night one in name only.
+const SHALLOW: i64 = 50;
+
+/// Whether short sleeps follow each other so closely that nobody can have come.
+fn has_loop(rows: &[Row]) -> bool {
+    let short =
+        |r: &Row| r.slept() && r.length_ms().is_some_and(|ms| (TRIED..LONG * 1_000).contains(&ms));
+    let near = |a: &Row, b: &Row| {
+        let awake = a.ended_ms.map(|end| b.began_ms - end);
+        short(a) && short(b) && awake.is_some_and(|ms| (0..BREAK * 1_000).contains(&ms))
+    };
+    rows.chunk_by(near).any(|run| run.len() >= TURNS)
+}
+
+/// What the sleeps drew of which that is known.
+fn drain(slept: &[&Row]) -> Option<Drain> {
+    let used: Vec<Used> = slept.iter().filter_map(|r| r.used()).collect();
+    let ms: i64 = used.iter().map(|u| u.ms).sum();
+    if ms <= 0 {
+        return None;
+    }
+    let rate = |n: i128| i64::try_from(n * 3_600_000 / i128::from(ms)).unwrap_or(i64::MAX);
+    let energy: Option<i64> = used.iter().map(|u| u.energy).sum();
+    let share = used.iter().try_fold(0, |sum: i128, u| {
+        let (part, whole) = u.share.filter(|s| s.1 > 0)?;
+        Some(sum + i128::from(part) * 100_000 / i128::from(whole))
+    });
+    Some(Drain {
+        microwatts: energy.map(|e| rate(e.into())),
+        an_hour: share.map(rate),
+        coarse: used.iter().all(|u| u.coarse),
+    })
+}
