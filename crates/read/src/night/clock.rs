@@ -20,9 +20,29 @@ const MARKS: [(&[u8], bool); 5] = [
 static COMMON: LazyLock<[Finder<'static>; 3]> =
     LazyLock::new(|| [&b"suspend e"[..], b"sleep operation", b"Restarting tasks"].map(Finder::new));
 
+/// When an entry of a journal was kept, in ms since 1970: of `journalctl -o export` in a line
+/// before its message, of `-o json` in the same line (systemd's Journal Export Formats).
+pub(super) fn kept(raw: &[u8]) -> Option<i64> {
+    const NAME: &[u8] = b"__REALTIME_TIMESTAMP";
+    if !raw.starts_with(NAME) && raw.first() != Some(&b'{') {
+        return None;
+    }
+    let value = &raw[find(raw, NAME)? + NAME.len()..];
+    let from = value.iter().take(8).position(u8::is_ascii_digit)?;
+    let digits = value[from..].iter().take(16).copied().take_while(u8::is_ascii_digit);
+    digits
+        .collect::<Vec<u8>>()
+        .utf8_chunks()
+        .next()?
+        .valid()
+        .parse::<i64>()
+        .ok()
+        .map(|us| us / 1_000)
+}
+
 /// A line that begins or ends a sleep, with the time that its keeper or an Android kernel
-/// wrote.
-pub(crate) fn mark(raw: &[u8]) -> Option<Fact> {
+/// wrote: a journal beside the message, where it was `kept`.
+pub(crate) fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
     if !COMMON.iter().any(|f| f.find(raw).is_some()) {
         return None;
     }
@@ -32,6 +52,9 @@ pub(crate) fn mark(raw: &[u8]) -> Option<Fact> {
     let behind = std::str::from_utf8(raw.get(at + mark.len()..)?).ok()?.trim_start();
     if let Some(ms) = iso(behind).filter(|_| behind.contains(" UTC")) {
         return Some(Fact::Clock { begins, ms, precise: true });
+    }
+    if let Some(ms) = kept.filter(|_| raw.starts_with(b"MESSAGE=") || raw.first() == Some(&b'{')) {
+        return Some(Fact::Clock { begins, ms, precise: false });
     }
     let head = String::from_utf8_lossy(&raw[..at.min(64)]);
     let head = head.trim_start_matches(['>', ' ', '\t', '[', '|']);
@@ -87,9 +110,25 @@ fn since(y: i64, m: i64, d: i64, clock: &str) -> Option<i64> {
 fn iso(text: &str) -> Option<i64> {
     let day = text.get(..10)?;
     let clock = text.get(11..)?;
-    let clock = clock.split([' ', '+', 'Z']).next()?;
+    let word = clock.split(' ').next()?;
+    let clock = word.split(['+', '-', 'Z']).next()?;
     let mut d = day.split('-').map(|n| n.parse::<i64>().ok());
-    since(d.next()??, d.next()??, d.next()??, clock)
+    Some(since(d.next()??, d.next()??, d.next()??, clock)? - zone(&word[clock.len()..]))
+}
+
+/// How far `+02:00` or `-0530` is ahead of the time in Greenwich, in ms.
+fn zone(text: &str) -> i64 {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let (Some(sign), Some(Ok(n))) = (text.chars().next(), digits.get(..4).map(str::parse::<i64>))
+    else {
+        return 0;
+    };
+    let ahead = (n / 100 * 60 + n % 100) * 60_000;
+    match sign {
+        '+' => ahead,
+        '-' => -ahead,
+        _ => 0,
+    }
 }
 
 /// `Jun  8 19:56:10`, `Sat Jun  8 19:56:10 2024]`; a year that is left out is any.
@@ -121,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_clock_on_the_wall_is_read_whoever_kept_the_log() {
-        let of = |t: &str| match mark(t.as_bytes()) {
+        let of = |t: &str| match mark(t.as_bytes(), kept(t.as_bytes())) {
             Some(Fact::Clock { begins, ms, precise }) => Some((begins, ms, precise)),
             _ => None,
         };
@@ -154,6 +193,20 @@ mod tests {
             ),
             2_000
         );
+        // In zones that differ by an hour.
+        assert_eq!(
+            passed(
+                "2031-03-30T01:59:00+0100 box kernel: PM: suspend entry (s2idle)",
+                "2031-03-30T03:01:00+0200 box kernel: PM: suspend exit"
+            ),
+            120_000
+        );
+        let json = r#"{"MESSAGE":"PM: suspend exit","__REALTIME_TIMESTAMP":"1928786400123456"}"#;
+        assert_eq!(of(json), Some((false, 1_928_786_400_123, false)));
+        let told = kept(b"__REALTIME_TIMESTAMP=1928786400123456");
+        assert_eq!(told, Some(1_928_786_400_123));
+        let exit = Fact::Clock { begins: false, ms: 1_928_786_400_123, precise: false };
+        assert_eq!(mark(b"MESSAGE=PM: suspend exit", told), Some(exit));
         assert_eq!(of("[  347.639686] PM: suspend exit"), None);
         assert_eq!(of("see suspend entry below"), None);
     }

@@ -90,10 +90,11 @@ struct Reading {
 pub(crate) fn read(bytes: &[u8]) -> Night {
     let mut r = Reading::default();
     let mut rest = Rest::new(bytes);
-    let mut at = 0;
+    let (mut at, mut kept) = (0, None);
     while let Some((raw, after)) = rest.next() {
         (at, rest) = (at + 1, after);
-        if let Some(fact) = clock::mark(raw) {
+        kept = clock::kept(raw).or(kept.filter(|_| !raw.is_empty()));
+        if let Some(fact) = clock::mark(raw, kept) {
             let fact = r.in_order(fact);
             r.push(at, &String::from_utf8_lossy(&raw[..raw.len().min(SHOWN)]), fact);
         }
