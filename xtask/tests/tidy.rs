@@ -38,7 +38,7 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("base", &[]),
     ("power", &["base"]),
     ("board", &["base", "power"]),
@@ -49,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("read", &["base", "board", "doctor", "idle", "power", "storage"]),
     ("words", &["base", "board", "doctor", "idle", "power", "sleep", "storage"]),
     ("machine", &["read"]),
+    ("history", &["base", "doctor", "machine", "read"]),
     ("record", &["base", "board", "idle", "machine", "read", "words"]),
     ("lab", &["base", "board", "machine", "read", "storage"]),
     (
@@ -64,8 +65,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "cli",
         &[
-            "app", "base", "board", "idle", "lab", "machine", "read", "record", "report", "sleep",
-            "storage", "words",
+            "app", "base", "board", "history", "idle", "lab", "machine", "read", "record",
+            "report", "sleep", "storage", "words",
         ],
     ),
     (

@@ -100,6 +100,9 @@ pub(crate) fn what_is_there(given: &Given, missing: &str) -> String {
     if !only.is_dir() && given.raw(only).is_ok_and(|b| b.is_empty()) {
         return format!("{name} is empty");
     }
+    if given.raw(only).is_ok_and(|b| dormouse_read::detect::is_database(&b)) {
+        return format!("{name} is a database; one of dormouse watch is for dormouse show");
+    }
     if is_binary(given, only) {
         return format!("{name} is no log and no trace: its bytes are no text and no known format");
     }

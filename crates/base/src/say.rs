@@ -63,6 +63,23 @@ pub fn span(t: Ns) -> String {
     }
 }
 
+/// A moment of the calendar, by ms since 1970: `2031-02-14 06:20`, in UTC.
+pub fn date(ms: i64) -> String {
+    let minutes = ms.div_euclid(60_000);
+    let (days, minute) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
+    // Days of years that begin in March, in eras of 400 (Hinnant, "chrono-Compatible
+    // Low-Level Date Algorithms").
+    let z = days + 719_468;
+    let (era, day) = (z.div_euclid(146_097), z.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let d = of_year - (153 * from_march + 2) / 5 + 1;
+    let m = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let y = year + era * 400 + i64::from(m <= 2);
+    format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", minute / 60, minute % 60)
+}
+
 /// The name of an error, and what it means here.
 fn error(n: i32) -> (&'static str, &'static str) {
     match n {

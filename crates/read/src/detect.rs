@@ -69,6 +69,12 @@ pub fn detect(bytes: &[u8]) -> Format {
     if is_mostly_text(head) { Format::KernelLog } else { Format::Unknown }
 }
 
+/// Whether it is a database of SQLite (its file format, 1.3.1): what `dormouse watch` keeps.
+#[must_use]
+pub fn is_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"SQLite format 3\0")
+}
+
 /// The host that a pm-graph header names.
 pub fn host(bytes: &[u8]) -> Option<&[u8]> {
     let line = bytes.split(|&b| b == b'\n').take(8).find(|l| l.starts_with(b"# suspend-"))?;

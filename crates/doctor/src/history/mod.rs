@@ -1,6 +1,7 @@
 //! Sleeps that were kept, one row each; the nights that they make, and since when those are
 //! worse ([`since`]).
 
+pub mod past;
 pub mod since;
 
 use crate::depth::{Depth, Measured, depth};
@@ -43,6 +44,8 @@ pub struct Row {
     pub waker: String,
     /// `/sys/power/pm_wakeup_irq`.
     pub waker_irq: Option<i64>,
+    /// Wakeup sources that counted meanwhile; those of keys typed since are among them.
+    pub sources: String,
     /// Attempts that succeeded, by `suspend_stats/success`.
     pub succeeded: Option<i64>,
     /// Attempts that failed meanwhile.
@@ -316,4 +319,126 @@ fn drain(slept: &[&Row]) -> Option<Drain> {
         an_hour: share.map(rate),
         coarse: used.iter().all(|u| u.coarse),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIN: i64 = 60_000;
+    const H: i64 = 60 * MIN;
+
+    /// A sleep of s2idle that began so late, slept so long and used so many mWh.
+    fn sleep(at: i64, slept: i64, hardware: Option<i64>, used: i64) -> Row {
+        let battery = Battery {
+            name: "BAT1".into(),
+            gauge: Gauge::Energy,
+            before: Some(30_000_000),
+            after: Some(30_000_000 - used * 1_000),
+            full: Some(60_000_000),
+        };
+        Row {
+            began_ms: at,
+            ended_ms: Some(at + slept + 2_000),
+            mode: "s2idle".into(),
+            slept_ms: Some(slept),
+            span_ms: Some(slept + 2_000),
+            hardware_ms: hardware.map(|h| slept / 100 * h),
+            hardware_works: hardware.map(|_| 1),
+            succeeded: Some(1),
+            failed: Some(0),
+            mains: Some(0),
+            batteries: vec![battery],
+            ..Row::default()
+        }
+    }
+
+    fn kinds(rows: &[Row]) -> Vec<Kind> {
+        nights(rows).iter().map(|n| n.kind).collect()
+    }
+
+    #[test]
+    fn every_kind_of_night_has_a_healthy_twin() {
+        let good = sleep(0, 8 * H, Some(97), 4_000);
+        assert_eq!(kinds(std::slice::from_ref(&good)), [Kind::Slept]);
+        assert_eq!(kinds(&[sleep(0, 8 * H, Some(20), 4_000)]), [Kind::NameOnly]);
+        assert_eq!(kinds(&[sleep(0, 8 * H, None, 4_000)]), [Kind::Slept], "no counter tells");
+        let asleep = Row { mode: "deep".into(), ..sleep(0, 8 * H, Some(0), 4_000) };
+        assert_eq!(kinds(&[asleep]), [Kind::Slept], "firmware sleeps, and its counter is not that");
+        // 3 % of 60 Wh in an hour are 1.8 W.
+        assert_eq!(kinds(&[sleep(0, 8 * H, None, 15_000)]), [Kind::Hot]);
+        assert_eq!(kinds(&[sleep(0, 8 * H, None, 13_000)]), [Kind::Slept]);
+        let plugged = Row { mains: Some(1), ..sleep(0, 8 * H, None, 15_000) };
+        assert_eq!(kinds(&[plugged]), [Kind::Slept]);
+        let refused =
+            Row { succeeded: Some(0), slept_ms: Some(0), failed: Some(2), ..good.clone() };
+        assert_eq!(kinds(&[refused]), [Kind::Awake]);
+        let cut = Row { ended_ms: None, slept_ms: None, succeeded: None, ..good };
+        assert_eq!(kinds(&[cut]), [Kind::Cut]);
+        // Not even its clock stood.
+        let ran = Row { slept_ms: Some(0), hardware_ms: None, ..sleep(0, 8 * H, None, 4_000) };
+        assert_eq!((ran.length_ms(), kinds(&[ran])), (Some(8 * H + 2_000), vec![Kind::NameOnly]));
+    }
+
+    #[test]
+    fn short_sleeps_in_a_row_are_a_loop_and_visits_are_none() {
+        let turns = |awake: i64| {
+            (0..4).map(|i| sleep(i * (5 * MIN + awake), 5 * MIN, None, 0)).collect::<Vec<_>>()
+        };
+        let looped = nights(&turns(20_000));
+        assert_eq!((looped.len(), looped[0].kind, looped[0].wakes), (1, Kind::Loop, 3));
+        assert_eq!(kinds(&turns(10 * MIN)), [Kind::Slept], "somebody looked at it");
+        assert_eq!(kinds(&turns(H)).len(), 4, "four naps");
+    }
+
+    #[test]
+    fn what_a_night_drew_is_known_as_far_as_its_gauges_tell() {
+        let d = |r: Row| nights(&[r])[0].drain;
+        let eight = d(sleep(0, 8 * H, None, 4_000)).unwrap();
+        assert_eq!(
+            (eight.microwatts, eight.an_hour, eight.coarse),
+            (Some(500_000), Some(833), false)
+        );
+        assert!(d(sleep(0, H, None, 20)).unwrap().coarse);
+        assert_eq!(d(sleep(0, 5 * MIN, None, 400)), None, "too short");
+        assert_eq!(d(sleep(0, 8 * H, None, -10)), None, "charged");
+        let mut two = sleep(0, 8 * H, None, 4_000);
+        two.batteries.push(Battery { name: "BAT2".into(), ..two.batteries[0].clone() });
+        assert_eq!(d(two).unwrap().microwatts, Some(1_000_000));
+        let mut percent = sleep(0, 8 * H, None, 0);
+        percent.batteries[0] = Battery {
+            gauge: Gauge::Percent,
+            before: Some(80_000),
+            after: Some(72_000),
+            full: Some(100_000),
+            name: "b".into(),
+        };
+        let percent = d(percent).unwrap();
+        assert_eq!((percent.microwatts, percent.an_hour), (None, Some(1_000)));
+    }
+
+    #[test]
+    fn a_worse_kernel_is_named_as_a_coincidence_and_one_of_other_nights_is_not() {
+        let rows: Vec<Row> = (0..30)
+            .map(|i| {
+                let used = if i < 16 { 4_000 } else { 9_000 } + i * 37 % 11 * 30;
+                let mut r = sleep(i * 24 * H, 8 * H, Some(96), used);
+                let kernel = if i < 16 { "6.14.9" } else { "6.15.0" };
+                r.versions.insert("kernel".into(), kernel.into());
+                r.versions.insert("upower".into(), if i < 5 { "1.90" } else { "1.91" }.into());
+                r
+            })
+            .collect();
+        let nights = nights(&rows);
+        let all = since::since(&rows, &nights);
+        let [s] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((s.measure, s.night, s.worse), (since::Measure::Drain, 16, true));
+        let with: Vec<_> = s.with.iter().map(|r| (r.name.as_str(), r.to.as_str())).collect();
+        assert_eq!(with, [("kernel", "6.15.0")]);
+        // The same in the other order became better.
+        let mut back = rows.clone();
+        back.iter_mut().zip(rows.iter().rev()).for_each(|(b, r)| b.batteries = r.batteries.clone());
+        let all = since::since(&back, &super::nights(&back));
+        assert_eq!(all.iter().map(|s| s.worse).collect::<Vec<_>>(), [false]);
+    }
 }

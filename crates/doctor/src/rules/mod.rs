@@ -22,7 +22,7 @@ mod rpm;
 mod source;
 pub(crate) mod sync;
 mod unit;
-mod wake;
+pub(crate) mod wake;
 mod way;
 
 use crate::case::Case;

@@ -63,7 +63,7 @@ fn irq(m: &Message) -> Option<(&str, Option<&str>)> {
 }
 
 /// Who woke a machine, as messages of one sleep name it: `IRQ 9`, `IRQ 391 of bt_host_wake`.
-pub(super) fn named_in(messages: &[Message]) -> Vec<String> {
+pub(crate) fn named_in(messages: &[Message]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for m in messages {
         let who = match irq(m) {

@@ -19,7 +19,7 @@ pub(crate) const BREAK: i64 = 90;
 pub(crate) const TURNS: usize = 3;
 
 /// Whether the messages of a turn say that it was given up: no sleep, however long it took.
-fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
+pub(crate) fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     let words = [
         "failed after",
         "aborted",

@@ -13,7 +13,7 @@ pub(crate) mod required;
 mod rounds;
 mod shares;
 mod tool;
-pub(super) mod turns;
+pub(crate) mod turns;
 
 use crate::case::Case;
 use crate::finding::Finding;

@@ -4,15 +4,15 @@ use crate::case::Case;
 use crate::night::{Fact, Item};
 
 /// One sleep: begin and end in ms of the wall clock, and its lines.
-pub(super) struct Turn<'a> {
-    pub(super) from: i64,
-    pub(super) to: i64,
-    pub(super) begin: &'a Item,
-    pub(super) end: &'a Item,
+pub(crate) struct Turn<'a> {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) begin: &'a Item,
+    pub(crate) end: &'a Item,
 }
 
 /// Sleeps of a text by the wall clock, in order.
-pub(super) fn turns(case: &Case) -> Vec<Turn<'_>> {
+pub(crate) fn turns(case: &Case) -> Vec<Turn<'_>> {
     let clock = |i: &'_ Item| match i.fact {
         Fact::Clock { begins, ms, precise } => Some((begins, ms, precise)),
         _ => None,

@@ -1,0 +1,113 @@
+//! A folder of one's own, in which nothing is opened through a link.
+
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A folder that belongs to this user alone.
+#[derive(Debug)]
+pub struct Folder {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// More is no file of ours.
+const MOST: u64 = 16 << 20;
+
+impl Folder {
+    /// Opens the folder, or makes it. The folder above may be reached by links: it is the
+    /// system's own.
+    ///
+    /// # Errors
+    /// If it cannot be made, is a link, or belongs to somebody else.
+    pub fn open(path: &Path, make: bool) -> io::Result<Folder> {
+        let above = path.parent().unwrap_or(Path::new("/"));
+        let above = std::fs::canonicalize(above)?;
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = fs::open(&above, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        if make {
+            match fs::mkdirat(&parent, name, Mode::RWXU) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = fs::openat(&parent, name, flags, Mode::empty())?;
+        let stat = fs::fstat(&dir)?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            let why = format!("{} belongs to another user", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        if stat.st_mode & 0o077 != 0 {
+            fs::fchmod(&dir, Mode::RWXU)?;
+        }
+        Ok(Folder { dir, path: above.join(name) })
+    }
+
+    /// Where a file of it lies.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR)?);
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::other(format!("{name} is no file"))),
+        }
+    }
+
+    /// What a file holds; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let file = match self.file(name, OFlags::RDONLY) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let mut out = Vec::new();
+        file.take(MOST).read_to_end(&mut out)?;
+        Ok(Some(out))
+    }
+
+    /// Gives a file this content, all or nothing, and on disk when it returns.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        self.remove(&new)?;
+        let mut file = self.file(&new, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::renameat(&self.dir, &new, &self.dir, name)?;
+        Ok(fs::fsync(&self.dir)?)
+    }
+
+    /// Adds a line to a file, on disk when it returns. A line that was cut before it is ended.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&self, name: &str, line: &str) -> io::Result<()> {
+        let cut = self.read(name)?.is_some_and(|t| t.last().is_some_and(|b| *b != b'\n'));
+        let mut file = self.file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
+        let start = if cut { "\n" } else { "" };
+        file.write_all(format!("{start}{line}\n").as_bytes())?;
+        file.sync_all()
+    }
+
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::unlinkat(&self.dir, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+}

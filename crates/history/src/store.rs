@@ -1,0 +1,279 @@
+//! The database: a row a sleep, its batteries and versions, and what could not be written.
+
+use crate::columns::{Cell, columns, gauge_name, gauge_of};
+use dormouse_doctor::history::{Battery, Row};
+use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
+use std::path::Path;
+use std::time::Duration;
+
+/// The version of the schema.
+pub const SCHEMA: i64 = 1;
+/// What SQLite keeps in the head of the file to tell whose it is: `dorm`.
+const APPLICATION: i64 = 0x646f_726d;
+
+/// What went wrong with the database.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is no database, or a damaged one.
+    #[error("the database is damaged ({0})")]
+    Damaged(String),
+    /// It is a database of others.
+    #[error("this SQLite database is no history of sleeps")]
+    Foreign,
+    /// A newer dormouse made it.
+    #[error("a newer dormouse made this history (schema {0}); use that one")]
+    Newer(i64),
+    /// It cannot be read or written now.
+    #[error("{0}")]
+    Sqlite(String),
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(e: rusqlite::Error) -> Error {
+        match e.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Error::Damaged(e.to_string())
+            }
+            _ => Error::Sqlite(e.to_string()),
+        }
+    }
+}
+
+/// What could not be written at its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When, ms of the epoch.
+    pub at_ms: i64,
+    /// What, as a clause.
+    pub what: String,
+}
+
+/// All that a database holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// Sleeps, in order of their times.
+    pub rows: Vec<Row>,
+    /// What could not be written at its time.
+    pub faults: Vec<Fault>,
+    /// Why the rest cannot be read; what could be is in `rows`.
+    pub damage: Option<String>,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    db: Connection,
+    /// So many bytes are missing at its end.
+    missing: usize,
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Cell::None => ToSqlOutput::Owned(Value::Null),
+            Cell::Number(n) => ToSqlOutput::Owned(Value::Integer(*n)),
+            Cell::Text(t) => ToSqlOutput::Borrowed(ValueRef::Text(t.as_bytes())),
+        })
+    }
+}
+
+impl Store {
+    /// Opens the database at `path`, or makes it. Another program that holds it is waited for
+    /// at most so long.
+    ///
+    /// # Errors
+    /// If it is damaged, foreign, newer, or cannot be opened.
+    pub fn open(path: &Path, patience: Duration) -> Result<Store, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)?;
+        db.busy_timeout(patience)?;
+        let store = Store { db, missing: 0 };
+        if store.version()? == 0 {
+            store.make()?;
+        }
+        Ok(store)
+    }
+
+    /// A database that is in memory, to be read.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn of_bytes(bytes: &[u8]) -> Result<Store, Error> {
+        let mut db = Connection::open_in_memory()?;
+        // SQLite reads nothing of a file that is shorter than its head says.
+        let missing = size(bytes).saturating_sub(bytes.len()).min(MOST);
+        let all = bytes.len() + missing;
+        let whole = std::io::Read::chain(bytes, std::io::repeat(0));
+        db.deserialize_read_exact("main", whole, all, true)?;
+        let store = Store { db, missing };
+        match store.version()? {
+            0 => Err(Error::Foreign),
+            _ => Ok(store),
+        }
+    }
+
+    /// The version of its schema; 0 of an empty database.
+    fn version(&self) -> Result<i64, Error> {
+        let pragma = |name| self.db.pragma_query_value(None, name, |r| r.get::<_, i64>(0));
+        let (whose, version) = (pragma("application_id")?, pragma("user_version")?);
+        let tables: i64 =
+            self.db.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+        match (whose, version) {
+            (0, 0) if tables == 0 => Ok(0),
+            (APPLICATION, 1..=SCHEMA) => Ok(version),
+            (APPLICATION, _) => Err(Error::Newer(version)),
+            _ => Err(Error::Foreign),
+        }
+    }
+
+    fn make(&self) -> Result<(), Error> {
+        let list: String =
+            columns().iter().map(|c| format!("  {} {},\n", c.name, c.kind)).collect();
+        // Two hooks that run at once make it once.
+        self.db.execute_batch(&format!(
+            "BEGIN IMMEDIATE;\n\
+             CREATE TABLE IF NOT EXISTS sleep (\n  id INTEGER PRIMARY KEY,\n{list}  depth TEXT NOT NULL,\n  UNIQUE (boot, began_ms)\n);\n\
+             CREATE TABLE IF NOT EXISTS battery (\n  sleep INTEGER NOT NULL REFERENCES sleep (id),\n  name TEXT NOT NULL,\n  gauge TEXT NOT NULL,\n  before INTEGER,\n  after INTEGER,\n  \"full\" INTEGER\n);\n\
+             CREATE TABLE IF NOT EXISTS version (\n  sleep INTEGER NOT NULL REFERENCES sleep (id),\n  name TEXT NOT NULL,\n  version TEXT NOT NULL\n);\n\
+             CREATE TABLE IF NOT EXISTS fault (\n  at_ms INTEGER NOT NULL,\n  what TEXT NOT NULL\n);\n\
+             PRAGMA application_id = {APPLICATION};\nPRAGMA user_version = {SCHEMA};\nCOMMIT;"
+        ))?;
+        Ok(())
+    }
+
+    /// Adds rows and faults, all or none, and says how many rows are new: a sleep is kept
+    /// once.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add(&mut self, rows: &[Row], faults: &[Fault]) -> Result<usize, Error> {
+        let all = columns();
+        let names: Vec<&str> = all.iter().map(|c| c.name).chain(["depth"]).collect();
+        let marks = vec!["?"; names.len()].join(", ");
+        let names = names.join(", ");
+        let put = format!("INSERT OR IGNORE INTO sleep ({names}) VALUES ({marks})");
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut new = 0;
+        for r in rows {
+            let depth = Cell::Text(r.depth().map_or("", |d| d.name()).into());
+            let cells: Vec<Cell> = all.iter().map(|c| (c.get)(r)).chain([depth]).collect();
+            if tx.execute(&put, params_from_iter(cells))? == 0 {
+                continue;
+            }
+            new += 1;
+            let id = tx.last_insert_rowid();
+            for b in &r.batteries {
+                tx.execute(
+                    "INSERT INTO battery VALUES (?, ?, ?, ?, ?, ?)",
+                    (id, &b.name, gauge_name(b.gauge), b.before, b.after, b.full),
+                )?;
+            }
+            for (name, version) in &r.versions {
+                tx.execute("INSERT INTO version VALUES (?, ?, ?)", (id, name, version))?;
+            }
+        }
+        for f in faults {
+            tx.execute("INSERT INTO fault VALUES (?, ?)", (f.at_ms, &f.what))?;
+        }
+        tx.commit()?;
+        Ok(new)
+    }
+
+    /// All that can be read of it.
+    pub fn history(&self) -> History {
+        let cut = format!("its last {} bytes are missing", self.missing);
+        let damage = Some(cut).filter(|_| self.missing > 0);
+        let mut out = History { damage, ..History::default() };
+        let mut rows = std::collections::BTreeMap::new();
+        // From both ends, if something between them is damaged.
+        for order in ["", "DESC"] {
+            match self.rows(order, &mut rows) {
+                Ok(()) => break,
+                Err(e) => _ = out.damage.get_or_insert(e.to_string()),
+            }
+        }
+        let beside = self.batteries(&mut rows).and_then(|()| self.versions(&mut rows));
+        if let Err(e) = beside.and_then(|()| self.faults(&mut out.faults)) {
+            out.damage.get_or_insert(e.to_string());
+        }
+        out.rows = rows.into_values().collect();
+        out.rows.sort_by_key(|r| r.began_ms);
+        out
+    }
+
+    fn rows(&self, order: &str, out: &mut Rows) -> rusqlite::Result<()> {
+        let all = columns();
+        let names: Vec<&str> = all.iter().map(|c| c.name).collect();
+        let names = names.join(", ");
+        let mut get =
+            self.db.prepare(&format!("SELECT id, {names} FROM sleep ORDER BY id {order}"))?;
+        let mut found = get.query([])?;
+        while let Some(r) = found.next()? {
+            let mut row = Row::default();
+            for (i, c) in all.iter().enumerate() {
+                let cell = match r.get_ref(i + 1)? {
+                    ValueRef::Integer(n) => Cell::Number(n),
+                    ValueRef::Text(t) => Cell::Text(String::from_utf8_lossy(t).into_owned()),
+                    _ => Cell::None,
+                };
+                (c.set)(&mut row, cell);
+            }
+            out.insert(r.get(0)?, row);
+        }
+        Ok(())
+    }
+
+    fn batteries(&self, rows: &mut Rows) -> rusqlite::Result<()> {
+        let mut get =
+            self.db.prepare("SELECT sleep, name, gauge, before, after, \"full\" FROM battery")?;
+        let mut found = get.query([])?;
+        while let Some(r) = found.next()? {
+            let gauge = gauge_of(&r.get::<_, String>(2)?);
+            let (Some(row), Some(gauge)) = (rows.get_mut(&r.get(0)?), gauge) else { continue };
+            let (before, after, full) = (r.get(3)?, r.get(4)?, r.get(5)?);
+            row.batteries.push(Battery { name: r.get(1)?, gauge, before, after, full });
+        }
+        Ok(())
+    }
+
+    fn versions(&self, rows: &mut Rows) -> rusqlite::Result<()> {
+        let mut get = self.db.prepare("SELECT sleep, name, version FROM version")?;
+        let mut found = get.query([])?;
+        while let Some(r) = found.next()? {
+            if let Some(row) = rows.get_mut(&r.get(0)?) {
+                row.versions.insert(r.get(1)?, r.get(2)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn faults(&self, out: &mut Vec<Fault>) -> rusqlite::Result<()> {
+        let mut get = self.db.prepare("SELECT at_ms, what FROM fault ORDER BY at_ms")?;
+        let mut found = get.query([])?;
+        while let Some(r) = found.next()? {
+            out.push(Fault { at_ms: r.get(0)?, what: r.get(1)? });
+        }
+        Ok(())
+    }
+}
+
+/// A history that is cut has lost no more than this.
+const MOST: usize = 64 << 20;
+
+/// The size that the head of a database gives: bytes a page, and pages (SQLite's file format,
+/// 1.3.2 and 1.3.7).
+fn size(bytes: &[u8]) -> usize {
+    let (Some(page), Some(pages)) = (bytes.get(16..18), bytes.get(28..32)) else { return 0 };
+    let page = match u16::from_be_bytes([page[0], page[1]]) {
+        1 => 65_536,
+        n => usize::from(n),
+    };
+    page.saturating_mul(u32::from_be_bytes([pages[0], pages[1], pages[2], pages[3]]) as usize)
+}
+
+/// Rows by their number.
+type Rows = std::collections::BTreeMap<i64, Row>;

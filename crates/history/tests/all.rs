@@ -1,0 +1,432 @@
+//! Sleeps of a made-up machine, kept by the functions that hooks call.
+
+use dormouse_history::store::{Error, Fault, Store};
+use dormouse_history::{DATABASE, FOLDER, Kept, SPARE, after, before, judged, traces};
+use dormouse_machine::root::Root;
+use dormouse_read::capture_file::schema::Clocks;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const S: i64 = 1_000_000_000;
+/// 2031-02-14, 22:00.
+const EVENING: i64 = 1_928_786_400 * S;
+
+struct Machine {
+    dir: tempfile::TempDir,
+    /// Monotonic, boot and real time.
+    now: [i64; 3],
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let m = Machine { dir: tempfile::tempdir().unwrap(), now: [50 * S, 50 * S, EVENING] };
+        for folder in ["var/lib", "run"] {
+            fs::create_dir_all(m.dir.path().join(folder)).unwrap();
+        }
+        m.boot("11111111-aaaa");
+        m.put("/sys/power/mem_sleep", "[s2idle] deep");
+        m.put("/proc/sys/kernel/osrelease", "6.15.2");
+        for (file, n) in [("success", 4), ("fail", 1), ("total_hw_sleep", 7_000_000)] {
+            m.put(&format!("/sys/power/suspend_stats/{file}"), &n.to_string());
+        }
+        m.battery(40_000_000);
+        m.source(3);
+        m
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let place = self.dir.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+
+    fn boot(&self, id: &str) {
+        self.put("/proc/sys/kernel/random/boot_id", id);
+    }
+
+    fn battery(&self, now: i64) {
+        let at = "/sys/class/power_supply/BAT0";
+        self.put(&format!("{at}/type"), "Battery");
+        self.put(&format!("{at}/energy_now"), &now.to_string());
+        self.put(&format!("{at}/energy_full"), "50000000");
+        self.put("/sys/class/power_supply/AC/type", "Mains");
+        self.put("/sys/class/power_supply/AC/online", "0");
+    }
+
+    fn source(&self, count: u64) {
+        self.put("/sys/class/wakeup/wakeup5/name", "PNP0C0D:00");
+        self.put("/sys/class/wakeup/wakeup5/active_count", &count.to_string());
+    }
+
+    fn root(&self) -> Root {
+        Root::below(self.dir.path())
+    }
+
+    fn clocks(&self) -> Option<Clocks> {
+        let [monotonic_before, boottime_before, realtime_before] = self.now;
+        Some(Clocks { monotonic_before, boottime_before, realtime_before, ..Clocks::default() })
+    }
+
+    fn before(&self) {
+        before(&self.root(), self.clocks()).unwrap();
+    }
+
+    fn after(&self) -> bool {
+        after(&self.root(), self.clocks()).unwrap()
+    }
+
+    /// Awake for so many seconds.
+    fn wait(&mut self, s: i64) {
+        self.now.iter_mut().for_each(|t| *t += s * S);
+    }
+
+    /// Asleep for so many seconds, of which the hardware sleeps 95 of 100.
+    fn sleep(&mut self, s: i64, success: u64) {
+        self.now[1] += s * S;
+        self.now[2] += s * S;
+        let old: i64 = self.number("total_hw_sleep");
+        self.put("/sys/power/suspend_stats/total_hw_sleep", &(old + s * 950_000).to_string());
+        let old: u64 = self.number("success") as u64;
+        self.put("/sys/power/suspend_stats/success", &(old + success).to_string());
+    }
+
+    fn number(&self, file: &str) -> i64 {
+        self.root().read(&format!("/sys/power/suspend_stats/{file}")).unwrap().parse().unwrap()
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::open(&self.root(), false).unwrap()
+    }
+
+    fn database(&self) -> std::path::PathBuf {
+        self.dir.path().join(FOLDER.trim_start_matches('/')).join(DATABASE)
+    }
+
+    /// A whole night of eight hours.
+    fn night(&mut self) {
+        self.before();
+        self.wait(1);
+        self.sleep(28_800, 1);
+        self.wait(1);
+        self.after();
+        self.wait(57_600);
+    }
+}
+
+#[test]
+fn a_night_is_a_row_with_all_that_was_read() {
+    let mut m = Machine::new();
+    m.before();
+    m.wait(2);
+    m.sleep(28_800, 1);
+    m.wait(1);
+    m.battery(36_000_000);
+    m.source(4);
+    m.put("/sys/power/pm_wakeup_irq", "9");
+    m.put("/sys/kernel/irq/9/actions", "acpi");
+    m.put(
+        "/dev/kmsg",
+        "6,1,50100000,-;PM: suspend entry (s2idle)\n6,2,50200000,-;Freezing user space processes\n\
+         6,3,50700000,-;PM: suspend devices took 0.400 seconds\n6,4,51000000,-;PM: suspend-to-idle\n\
+         6,5,51200000,-;PM: resume devices took 0.180 seconds\n6,6,51300000,-;PM: suspend exit\n",
+    );
+    assert!(m.after());
+    let history = m.kept().history();
+    let [row] = &history.rows[..] else { panic!("{history:?}") };
+    assert_eq!(row.began_ms, EVENING / 1_000_000);
+    assert_eq!(row.ended_ms, Some(EVENING / 1_000_000 + 28_803_000));
+    assert_eq!((row.slept_ms, row.span_ms), (Some(28_800_000), Some(28_803_000)));
+    assert_eq!((row.succeeded, row.failed), (Some(1), Some(0)));
+    assert_eq!((row.hardware_ms, row.hardware_works), (Some(27_360_000), Some(1)));
+    assert_eq!((row.waker.as_str(), row.waker_irq), ("PNP0C0D:00", Some(9)));
+    assert_eq!(row.mode, "s2idle");
+    assert!(
+        row.suspend_ms.is_some_and(|t| t > 0) && row.resume_ms.is_some_and(|t| t > 0),
+        "{row:?}"
+    );
+    assert_eq!(row.batteries[0].before.zip(row.batteries[0].after), Some((40_000_000, 36_000_000)));
+    assert_eq!((row.mains, row.clock_set_ms), (Some(0), None));
+    assert_eq!(row.versions["kernel"], "6.15.2");
+    let (nights, since) = judged(&history);
+    assert_eq!((nights[0].kind.name(), nights[0].hardware, since.len()), ("slept", Some(950), 0));
+    assert_eq!(nights[0].drain.unwrap().microwatts, Some(500_000));
+    // Nobody else may look, and the state is gone.
+    let folder = m.dir.path().join("var/lib/dormouse");
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(!folder.join("before").exists());
+    assert!(!m.after(), "a second hook finds nothing");
+    assert_eq!(m.kept().history().rows.len(), 1);
+}
+
+#[test]
+fn a_refused_sleep_says_who_refused() {
+    let mut m = Machine::new();
+    m.before();
+    m.wait(3);
+    for (file, text) in [
+        ("fail", "4"),
+        ("last_failed_dev", "0000:00:15.1"),
+        ("last_failed_step", "suspend"),
+        ("last_failed_errno", "-16"),
+    ] {
+        m.put(&format!("/sys/power/suspend_stats/{file}"), text);
+    }
+    m.after();
+    let history = m.kept().history();
+    let r = &history.rows[0];
+    assert_eq!((r.failed, r.failed_errno), (Some(3), Some(16)));
+    assert_eq!((r.failed_device.as_str(), r.failed_step.as_str()), ("0000:00:15.1", "suspend"));
+    assert_eq!(judged(&history).0[0].kind.name(), "awake");
+}
+
+#[test]
+fn a_clock_that_was_set_back_changes_no_length() {
+    let mut m = Machine::new();
+    m.before();
+    m.sleep(28_800, 1);
+    m.now[2] -= 7_200 * S;
+    m.after();
+    let r = &m.kept().history().rows[0];
+    assert_eq!(r.clock_set_ms, Some(-7_200_000));
+    assert_eq!(
+        (r.length_ms(), r.ended_ms.map(|e| e - r.began_ms)),
+        (Some(28_800_000), Some(28_800_000))
+    );
+}
+
+#[test]
+fn a_sleep_that_never_came_back_is_a_row_with_its_boot() {
+    for told_by in ["the next sleep", "watch", "a hook after it"] {
+        let mut m = Machine::new();
+        m.night();
+        m.before();
+        let lost = m.now[2];
+        m.boot("22222222-bbbb");
+        m.now = [9 * S, 9 * S, m.now[2] + 36_000 * S];
+        let rows = match told_by {
+            "watch" => 2,
+            "a hook after it" => {
+                assert!(m.after());
+                2
+            }
+            _ => {
+                m.night();
+                3
+            }
+        };
+        let history = m.kept().history();
+        assert_eq!(history.rows.len(), rows, "{told_by}: {history:?}");
+        let r = &history.rows[1];
+        assert_eq!((r.began_ms, r.ended_ms), (lost / 1_000_000, None), "{told_by}");
+        assert_eq!(r.boot, "11111111-aaaa", "{told_by}");
+        assert_eq!(judged(&history).0[1].kind.name(), "never came back");
+        assert_eq!(m.kept().history().rows.len(), rows, "{told_by}: told once");
+    }
+}
+
+#[test]
+fn two_sleeps_at_once_lose_neither() {
+    let mut m = Machine::new();
+    // Its hook after it was killed.
+    m.before();
+    m.sleep(3_600, 1);
+    m.wait(5);
+    m.before();
+    m.sleep(7_200, 1);
+    m.after();
+    m.after();
+    let rows = m.kept().history().rows;
+    let lengths: Vec<_> = rows.iter().map(|r| r.length_ms()).collect();
+    assert_eq!(lengths, [Some(3_600_000), Some(7_200_000)]);
+    // What a battery has now says nothing of then.
+    assert_eq!((rows[0].batteries[0].after, rows[0].span_ms), (None, None));
+    // Two processes at the same time.
+    let root = m.root();
+    for _ in 0..4 {
+        m.before();
+        m.sleep(60, 1);
+        m.wait(1_000);
+        let at = m.clocks();
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| after(&root, at));
+            }
+        });
+    }
+    assert_eq!(m.kept().history().rows.len(), 6);
+}
+
+#[test]
+fn a_database_that_is_held_or_damaged_delays_nothing_and_loses_nothing() {
+    for trouble in ["held", "cut", "scribbled", "foreign text"] {
+        let mut m = Machine::new();
+        for _ in 0..40 {
+            m.night();
+        }
+        let place = m.database();
+        let holder = Store::open(&place, Duration::ZERO).unwrap();
+        let db = (trouble == "held").then(|| holding(&place));
+        drop(holder);
+        let bytes = fs::read(&place).unwrap();
+        match trouble {
+            "cut" => fs::write(&place, &bytes[..bytes.len() / 2]).unwrap(),
+            "scribbled" => {
+                let mut bytes = bytes;
+                let middle = bytes.len() / 3;
+                bytes[middle..middle + 6_000].fill(0xa5);
+                fs::write(&place, bytes).unwrap();
+            }
+            "foreign text" => fs::write(&place, vec![b'x'; 9_000]).unwrap(),
+            _ => {}
+        }
+        m.before();
+        m.sleep(3_600, 1);
+        let begun = Instant::now();
+        assert!(m.after(), "{trouble}");
+        assert!(begun.elapsed() < Duration::from_secs(2), "{trouble}: {:?}", begun.elapsed());
+        drop(db);
+        let kept = m.kept();
+        let history = kept.history();
+        let last = history.rows.last().unwrap();
+        // A cut that SQLite does not meet in its writing is found by whoever reads.
+        assert_eq!(last.slept_ms, Some(3_600_000), "{trouble}");
+        match trouble {
+            "held" => {
+                assert_eq!((history.rows.len(), kept.remarks.len()), (41, 0));
+                assert!(history.faults[0].what.contains("locked"), "{:?}", history.faults);
+            }
+            _ => {
+                let said = kept.remarks.join(" ");
+                assert!(said.contains("damaged") && said.contains("saved"), "{trouble}: {said}");
+                assert!(traces(&m.root()).iter().any(|t| t.contains("damaged-1")), "{trouble}");
+                assert!(trouble == "foreign text" || history.rows.len() > 1, "{trouble}");
+            }
+        }
+        assert_eq!(m.kept().remarks, Vec::<String>::new(), "{trouble}: said once");
+    }
+}
+
+/// Another program that writes, and is not done.
+fn holding(place: &Path) -> rusqlite::Connection {
+    let db = rusqlite::Connection::open(place).unwrap();
+    db.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    db
+}
+
+#[test]
+fn without_a_folder_rows_wait_in_memory_and_come_in_later() {
+    let mut m = Machine::new();
+    // A folder that cannot be made, as on a disk that is read-only.
+    let var = m.dir.path().join("var/lib");
+    fs::remove_dir(&var).unwrap();
+    fs::write(&var, "").unwrap();
+    m.night();
+    m.night();
+    assert!(m.dir.path().join(SPARE.trim_start_matches('/')).join("spool").exists());
+    assert!(matches!(Kept::open(&m.root(), false), Err(Error::Sqlite(_))));
+    fs::remove_file(&var).unwrap();
+    fs::create_dir(&var).unwrap();
+    m.night();
+    let history = m.kept().history();
+    assert_eq!((history.rows.len(), history.faults.len()), (3, 2), "{history:?}");
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_there() {
+    // Nothing can be written to /dev/full, and a link to it is followed by nobody.
+    let mut m = Machine::new();
+    m.night();
+    let spool = m.dir.path().join("var/lib/dormouse/spool");
+    symlink("/dev/full", &spool).unwrap();
+    let held = holding(&m.database());
+    m.before();
+    m.sleep(60, 1);
+    assert!(m.after(), "the spare folder takes it");
+    drop(held);
+    fs::remove_file(&spool).unwrap();
+    assert_eq!(m.kept().history().rows.len(), 2);
+}
+
+#[test]
+fn nothing_is_opened_through_a_link_that_others_planted() {
+    let mut m = Machine::new();
+    let victim = m.dir.path().join("victim");
+    fs::write(&victim, "mine").unwrap();
+    let folder = m.dir.path().join("var/lib/dormouse");
+    fs::create_dir(&folder).unwrap();
+    for name in ["before", "before.new", "spool", DATABASE] {
+        symlink(&victim, folder.join(name)).unwrap();
+    }
+    m.night();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    // A folder that is a link is none.
+    let mut m = Machine::new();
+    let other = m.dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    symlink(&other, m.dir.path().join("var/lib/dormouse")).unwrap();
+    m.night();
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+}
+
+#[test]
+fn spooled_lines_that_power_cut_are_counted() {
+    let mut m = Machine::new();
+    m.night();
+    let held = holding(&m.database());
+    m.night();
+    drop(held);
+    let spool = m.dir.path().join("var/lib/dormouse/spool");
+    let whole = fs::read(&spool).unwrap();
+    fs::write(&spool, &whole[..whole.len() - 40]).unwrap();
+    let held = holding(&m.database());
+    m.night();
+    drop(held);
+    let kept = m.kept();
+    assert_eq!(kept.history().rows.len(), 2, "{:?}", fs::read_to_string(&spool));
+    assert!(kept.remarks[0].starts_with("1 kept line"), "{:?}", kept.remarks);
+}
+
+#[test]
+fn a_night_costs_little_room() {
+    let mut m = Machine::new();
+    let mut sizes = Vec::new();
+    for _ in 0..60 {
+        m.night();
+        sizes.push(fs::metadata(m.database()).unwrap().len());
+    }
+    let a_night = (sizes[59] - sizes[9]) / 50;
+    assert!(a_night < 4_096, "{a_night} bytes a night");
+    assert!(sizes[59] < 1 << 20);
+}
+
+#[test]
+fn a_history_of_others_or_of_a_newer_program_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("other.db");
+    let db = rusqlite::Connection::open(&place).unwrap();
+    db.execute_batch("CREATE TABLE song (name TEXT)").unwrap();
+    assert!(matches!(Store::open(&place, Duration::ZERO), Err(Error::Foreign)));
+    assert!(matches!(Store::of_bytes(&fs::read(&place).unwrap()), Err(Error::Foreign)));
+    let place = dir.path().join("newer.db");
+    drop(Store::open(&place, Duration::ZERO).unwrap());
+    let db = rusqlite::Connection::open(&place).unwrap();
+    db.execute_batch("PRAGMA user_version = 99").unwrap();
+    assert!(matches!(Store::open(&place, Duration::ZERO), Err(Error::Newer(99))));
+}
+
+#[test]
+fn faults_and_rows_come_back_as_they_went() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("h.db");
+    let mut store = Store::open(&place, Duration::ZERO).unwrap();
+    let mut m = Machine::new();
+    m.night();
+    let rows = m.kept().history().rows;
+    let fault = Fault { at_ms: 5, what: "disk full".into() };
+    assert_eq!(store.add(&rows, std::slice::from_ref(&fault)).unwrap(), 1);
+    assert_eq!(store.add(&rows, &[]).unwrap(), 0, "once each");
+    let back = Store::of_bytes(&fs::read(&place).unwrap()).unwrap().history();
+    assert_eq!((back.rows, back.faults, back.damage), (rows, vec![fault], None));
+}
