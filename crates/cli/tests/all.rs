@@ -38,6 +38,7 @@ mod show;
 mod show_real;
 mod sums;
 mod waits;
+mod watch;
 mod words;
 
 /// Shared with the tests of the writer.

@@ -109,7 +109,7 @@ fn thread<'a>(capture: &'a Capture, cycle: &Cycle, cb: &Callback) -> (&'a str, i
 
 /// Quoted where it must be. A name that a spreadsheet would run as a formula
 /// is quoted with an apostrophe in front, as spreadsheets themselves do.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_string() };
     if text.contains([',', '"', '\n', '\r']) {

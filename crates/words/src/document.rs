@@ -20,6 +20,8 @@ pub const COMPARE: &str = "dormouse-compare/1";
 pub const CALIBRATE: &str = "dormouse-calibrate/1";
 /// `lab run --json`.
 pub const RUN: &str = "dormouse-run/1";
+/// `watch --json`.
+pub const WATCH: &str = "dormouse-watch/1";
 
 #[derive(Serialize)]
 struct Document {

@@ -19,6 +19,7 @@ pub mod evaluation;
 pub mod fidelity;
 mod finding;
 pub mod gate;
+pub mod history;
 pub mod idle;
 pub mod json;
 pub mod lab;

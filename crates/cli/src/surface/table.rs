@@ -5,6 +5,7 @@ use super::{Form, Group, Verb};
 use crate::verbs::{
     board, boot, budget, calibrate, compare, completions, doctor, domains, evaluate, export, idle,
     lab, man, plan, predict, record, replay, report, restore, rpm, show, storage, sync, tune,
+    watch,
 };
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
@@ -360,6 +361,15 @@ pub(crate) const VERBS: &[Verb] = &[
                 Asked("clocks"),
                 never
             ),
+            form!(
+                "history",
+                "Kept sleeps",
+                [],
+                watch::ShowArgs,
+                |a, g| watch::show(&a, g),
+                Member("history"),
+                watch::holds
+            ),
         ],
         all: true,
     },
@@ -400,6 +410,14 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         all: false,
     },
+    verb!(
+        "watch",
+        Group::See,
+        "keeps every sleep of this machine: since when is it worse",
+        [],
+        watch::WatchArgs,
+        |a, _| watch::run(&a)
+    ),
     verb!(
         "report",
         Group::See,

@@ -21,5 +21,6 @@ pub(crate) mod rpm;
 pub(crate) mod show;
 pub(crate) mod storage;
 pub(crate) mod tune;
+pub(crate) mod watch;
 
 pub(crate) use dormouse_record::verbs::{record, restore, sync};

@@ -1,0 +1,413 @@
+//! What `dormouse watch` prints, and `show` of a history.
+
+use crate::csv::cell;
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::next;
+use crate::wording::number::{names, plural};
+use dormouse_base::say::{capital, date, span};
+use dormouse_base::time::Ns;
+use dormouse_doctor::history::past::LOG;
+use dormouse_doctor::history::since::{FALSE_ALARMS, Measure, NEEDED, Since, known};
+use dormouse_doctor::history::{Drain, Kind, Night, Row};
+use dormouse_sleep::analyse::decode::decode;
+use serde_json::{Value, json};
+
+/// All that is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Sleeps, in order of their times.
+    pub rows: &'a [Row],
+    /// Their nights.
+    pub nights: &'a [Night],
+    /// Since when those are others.
+    pub since: &'a [Since],
+    /// What was done and lost on the way: sentences.
+    pub remarks: &'a [String],
+    /// What could not be written at its time: when, ms, and what.
+    pub faults: &'a [(i64, String)],
+    /// The command that comes next.
+    pub next: &'a str,
+}
+
+const KINDS: [Kind; 6] =
+    [Kind::Slept, Kind::Hot, Kind::NameOnly, Kind::Loop, Kind::Awake, Kind::Cut];
+/// So many nights are in the table, the newest.
+const LINES: usize = 21;
+
+/// `1.25` of thousandths.
+fn hundredths(thousandths: f64) -> String {
+    let h = (thousandths / 10.0 + 0.5) as i64;
+    format!("{}.{:02}", h / 100, h % 100)
+}
+
+/// A level of a measure.
+fn level(s: &Since, value: f64) -> String {
+    match s.measure {
+        Measure::Drain if s.percent => format!("{} % an hour", hundredths(value)),
+        Measure::Drain => format!("{} W", hundredths(value)),
+        Measure::Hardware => format!("{} %", (value / 10.0 + 0.5) as i64),
+        Measure::Wakes | Measure::Failures => format!("{} a night", hundredths(value * 1_000.0)),
+        Measure::Resume => span(Ns(value as i64 * 1_000_000)),
+    }
+}
+
+fn measure(m: Measure) -> &'static str {
+    match m {
+        Measure::Drain => "drain asleep",
+        Measure::Hardware => "share of hardware sleep",
+        Measure::Wakes => "wake-ups",
+        Measure::Failures => "failed attempts",
+        Measure::Resume => "time to resume",
+    }
+}
+
+fn day(ms: i64) -> String {
+    date(ms).chars().take(10).collect()
+}
+
+/// The answer: what nights they are, and since when they are worse.
+fn answer(h: &Shown<'_>) -> String {
+    let (Some(first), n) = (h.nights.first(), h.nights.len()) else {
+        return "No sleep is kept yet.".into();
+    };
+    let count = |k: &Kind| (h.nights.iter().filter(|n| n.kind == *k).count(), k.name());
+    let kinds: Vec<String> =
+        KINDS.iter().map(count).filter(|c| c.0 > 0).map(|(n, k)| format!("{n} {k}")).collect();
+    let of = format!("{} since {}: {}.", plural(n, "night"), day(first.began_ms), names(&kinds));
+    let worse: Vec<&Since> = h.since.iter().filter(|s| s.worse).collect();
+    let newest = worse.last().and_then(|l| worse.iter().find(|s| s.night == l.night));
+    let then = match (newest, h.since.last()) {
+        (Some(s), _) => {
+            let more = match worse.len() {
+                1 => String::new(),
+                n => format!(" And {} below.", plural(n - 1, "further step")),
+            };
+            format!(
+                "Worse since the night of {}: {} {} before, {} since.{more}",
+                day(h.nights[s.night].began_ms),
+                measure(s.measure),
+                level(s, s.before),
+                level(s, s.after)
+            )
+        }
+        (None, Some(s)) => format!(
+            "Not worse; better since the night of {}: {}.",
+            day(h.nights[s.night].began_ms),
+            measure(s.measure)
+        ),
+        (None, None) if n < NEEDED => {
+            format!("Too few to tell whether they became worse: that takes {NEEDED}.")
+        }
+        (None, None) => "That they became worse is not shown.".into(),
+    };
+    format!("{of} {then}")
+}
+
+/// How far to trust it.
+fn trust(h: &Shown<'_>) -> String {
+    let logs = h.rows.iter().filter(|r| r.source == LOG).count();
+    let of_logs = match logs {
+        0 => String::new(),
+        n => format!(" {} told by logs, without batteries.", are(n, "sleep")),
+    };
+    let of = |m: Measure| format!("{} of {}", measure(m), known(m, h.nights));
+    let known: Vec<String> = [Measure::Drain, Measure::Hardware, Measure::Resume].map(of).to_vec();
+    let alarms = (1.0 / FALSE_ALARMS) as i64;
+    format!(
+        "Known of these nights: {}.{of_logs} Of {alarms} histories without a change, 1 at most would be said to have one. Times are UTC.",
+        names(&known)
+    )
+}
+
+fn are(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "is" } else { "are" })
+}
+
+/// `0.62 W`, `~1.50 %/h`.
+fn drain(d: Option<Drain>) -> String {
+    let Some(d) = d else { return "-".into() };
+    let about = if d.coarse { "~" } else { "" };
+    match (d.microwatts, d.an_hour) {
+        (Some(w), _) => format!("{about}{} W", hundredths(w.max(0) as f64 / 1_000.0)),
+        (_, Some(s)) => format!("{about}{} %/h", hundredths(s.max(0) as f64)),
+        _ => "-".into(),
+    }
+}
+
+/// What the name of a waker means, if it is known.
+fn waker(name: &str) -> String {
+    decode(name, "").map_or_else(|| name.to_string(), |m| m.text())
+}
+
+/// One night of the table.
+fn line(n: &Night) -> String {
+    let hardware = n.hardware.map_or("-".into(), |s| format!("{} %", (s + 5) / 10));
+    let resume = n.resume_ms.map_or("-".into(), |ms| span(Ns(ms * 1_000_000)));
+    let slept = span(Ns(n.slept_ms.saturating_mul(1_000_000)));
+    // The year is in the first line.
+    let began: String = date(n.began_ms).chars().skip(5).collect();
+    let (kind, waker) = (n.kind.name().replace("never came back", "cut"), waker(&n.waker));
+    format!(
+        "{began} {slept:<10} {kind:<12} {:>8} {hardware:>5} {:>2} {:>2} {resume:>6} {waker}",
+        drain(n.drain),
+        n.wakes,
+        n.failed
+    )
+}
+
+/// The heads of its columns: wakes and failures are numbers of one or two digits.
+const HEAD: &str = "began       slept      kind            drain  deep wk fl resume woken by";
+
+/// A change as a sentence.
+fn told(h: &Shown<'_>, s: &Since) -> String {
+    let at = |i: usize| h.nights.get(i).map_or(String::new(), |n| day(n.began_ms));
+    let range = match s.range.0 == s.range.1 {
+        true => String::new(),
+        false => format!(", or of one from {} to {}", at(s.range.0), at(s.range.1)),
+    };
+    let with: Vec<String> = s
+        .with
+        .iter()
+        .map(|r| match (r.from.as_str(), r.to.as_str()) {
+            ("", to) => format!("{} {to}, new on {}", r.name, at(r.night)),
+            (from, "") => format!("{} {from}, gone on {}", r.name, at(r.night)),
+            (from, to) => format!("{} {from} to {to} on {}", r.name, at(r.night)),
+        })
+        .collect();
+    let with = match with.is_empty() {
+        true => " No kept version changed there.".into(),
+        false => format!(" It coincides with {}; that is no proof of a cause.", names(&with)),
+    };
+    let (word, p) = (if s.worse { "Worse" } else { "Better" }, (s.p * 10_000.0 + 0.5) as i64);
+    format!(
+        "{word} since the night of {}{range}: {} {} before, {} since. Chance does this in at most {p} of 10,000 histories.{with}",
+        at(s.night),
+        measure(s.measure),
+        level(s, s.before),
+        level(s, s.after)
+    )
+}
+
+/// The screen.
+pub fn text(h: &Shown<'_>, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    page.wrapped(Ink::Strong, 0, 0, &answer(h));
+    if !h.nights.is_empty() {
+        page.wrapped(Ink::Plain, 0, 0, &trust(h));
+    }
+    for r in h.remarks {
+        page.wrapped(Ink::Plain, 0, 0, &safe(r));
+    }
+    if let Some((at, what)) = h.faults.last() {
+        let times = plural(h.faults.len(), "time");
+        let text = format!(
+            "The database could not be written {times}, last on {} ({what}); what was kept aside is in it now.",
+            date(*at)
+        );
+        page.wrapped(Ink::Plain, 0, 0, &safe(&text));
+    }
+    if !h.since.is_empty() {
+        page.heading("Changes");
+        for s in h.since {
+            page.entry("  ", &safe(&told(h, s)));
+        }
+    }
+    if !h.nights.is_empty() {
+        let left = h.nights.len().saturating_sub(LINES);
+        page.heading(&match left {
+            0 => "Nights".to_string(),
+            n => format!("Nights, the last {LINES} (--json has the {n} before)"),
+        });
+        page.line(&[(Ink::Faint, HEAD)]);
+        for n in &h.nights[left..] {
+            let ink = if n.kind == Kind::Slept { Ink::Plain } else { Ink::Hot };
+            page.line(&[(ink, &safe(&line(n)))]);
+        }
+    }
+    let cut: Vec<&Row> = h.rows.iter().filter(|r| r.ended_ms.is_none()).collect();
+    if !cut.is_empty() {
+        page.heading("Never came back");
+        for r in cut.iter().rev().take(LINES) {
+            let mode = if r.mode.is_empty() { "" } else { ", to " };
+            let text = format!("{}{mode}{}, in boot {}", date(r.began_ms), r.mode, r.boot);
+            page.entry("  ", &safe(&text));
+        }
+    }
+    page.finish() + "\n" + &next::next(h.next)
+}
+
+/// The same for programs; `sleeps` are the rows as objects.
+pub fn json(h: &Shown<'_>, sleeps: Vec<Value>) -> Value {
+    let night = |n: &Night| {
+        json!({
+            "began_ms": n.began_ms, "sleeps": n.rows, "slept_ms": n.slept_ms, "kind": n.kind.name(),
+            "drain_microwatts": n.drain.and_then(|d| d.microwatts),
+            "drain_thousandths_of_percent_an_hour": n.drain.and_then(|d| d.an_hour),
+            "drain_is_rough": n.drain.map(|d| d.coarse),
+            "hardware_sleep_thousandths": n.hardware, "wakes": n.wakes, "failures": n.failed,
+            "resume_ms": n.resume_ms, "waker": n.waker,
+        })
+    };
+    let since = |s: &Since| {
+        let with = s.with.iter();
+        json!({
+            "measure": s.measure.name(), "night": s.night, "from_night": s.range.0,
+            "to_night": s.range.1, "p": s.p, "before": s.before, "after": s.after,
+            "unit": unit(s), "worse": s.worse,
+            "coincides_with": with.map(|r| json!({ "night": r.night, "name": r.name,
+                "from": r.from, "to": r.to })).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "answer": answer(h),
+        "nights": h.nights.iter().map(night).collect::<Vec<_>>(),
+        "changes": h.since.iter().map(since).collect::<Vec<_>>(),
+        "false_alarms": FALSE_ALARMS,
+        "nights_needed": NEEDED,
+        "remarks": h.remarks,
+        "faults": h.faults.iter().map(|(at, what)| json!({ "at_ms": at, "what": what }))
+            .collect::<Vec<_>>(),
+        "sleeps": sleeps,
+    })
+}
+
+fn unit(s: &Since) -> &'static str {
+    match s.measure {
+        Measure::Drain if s.percent => "thousandths of a per cent an hour",
+        Measure::Drain => "mW",
+        Measure::Hardware => "thousandths",
+        Measure::Wakes | Measure::Failures => "a night",
+        Measure::Resume => "ms",
+    }
+}
+
+/// One line a sleep.
+pub fn csv(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut out = columns.join(",") + "\r\n";
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|c| cell(c)).collect();
+        out += &(cells.join(",") + "\r\n");
+    }
+    out
+}
+
+/// What an installation writes: for which init, the place, the text, and whether it is run.
+pub struct Hook {
+    /// `systemd`.
+    pub of: &'static str,
+    /// Where it lies.
+    pub path: &'static str,
+    /// Its text.
+    pub text: String,
+    /// It is a program.
+    pub runs: bool,
+}
+
+/// The hooks that keep each sleep, of the program at `program`.
+pub fn hooks(program: &str) -> Vec<Hook> {
+    let word = next::word(program);
+    // systemd reads quotes as a shell does, and gives % and $ a meaning (systemd.service(5)).
+    let unit_word = word.replace('%', "%%").replace('$', "$$");
+    let unit = format!(
+        "# Made by dormouse watch --install; undone by dormouse watch --uninstall.\n\
+         [Unit]\n\
+         Description=Keep what this sleep cost\n\
+         Before=sleep.target\n\
+         StopWhenUnneeded=yes\n\n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         ExecStart=-{unit_word} watch --before\n\
+         ExecStop=-{unit_word} watch --after\n\
+         TimeoutSec=10\n\
+         # What a slow disk holds back cannot be killed, so nobody waits for it.\n\
+         KillMode=process\n\
+         StateDirectory=dormouse\n\
+         StateDirectoryMode=0700\n\
+         RuntimeDirectory=dormouse-history\n\
+         RuntimeDirectoryMode=0700\n\
+         RuntimeDirectoryPreserve=yes\n\
+         # It reads files of root below /sys and the kernel's log, and writes to its own folders.\n\
+         UMask=0077\n\
+         CapabilityBoundingSet=CAP_SYSLOG\n\
+         DevicePolicy=closed\n\
+         DeviceAllow=/dev/kmsg r\n\
+         NoNewPrivileges=yes\n\
+         ProtectSystem=strict\n\
+         ProtectHome=yes\n\
+         PrivateTmp=yes\n\
+         PrivateMounts=yes\n\
+         PrivateNetwork=yes\n\
+         IPAddressDeny=any\n\
+         ProtectKernelTunables=yes\n\
+         ProtectKernelModules=yes\n\
+         ProtectControlGroups=yes\n\
+         ProtectClock=yes\n\
+         ProtectHostname=yes\n\
+         ProtectProc=invisible\n\
+         RestrictAddressFamilies=none\n\
+         RestrictNamespaces=yes\n\
+         RestrictRealtime=yes\n\
+         RestrictSUIDSGID=yes\n\
+         LockPersonality=yes\n\
+         MemoryDenyWriteExecute=yes\n\
+         SystemCallArchitectures=native\n\
+         SystemCallFilter=@system-service\n\
+         SystemCallFilter=~@privileged @resources\n\
+         # SQLite gives new files the owner that they have, and does without if it may not.\n\
+         SystemCallErrorNumber=EPERM\n\
+         MemoryMax=128M\n\
+         TasksMax=16\n\n\
+         [Install]\n\
+         WantedBy=sleep.target\n"
+    );
+    let shell = |of: &str| {
+        format!(
+            "#!/bin/sh\n\
+             # Made by dormouse watch --install for {of}; undone by dormouse watch --uninstall.\n\
+             case \"$1\" in\n\
+             pre) exec {word} watch --before ;;\n\
+             post) {word} watch --after </dev/null >/dev/null 2>&1 & ;;\n\
+             esac\n"
+        )
+    };
+    vec![
+        Hook { of: "systemd", path: UNIT, text: unit, runs: false },
+        Hook {
+            of: "elogind",
+            path: "/etc/elogind/system-sleep/dormouse-history",
+            text: shell("elogind"),
+            runs: true,
+        },
+        Hook {
+            of: "pm-utils",
+            path: "/etc/pm/sleep.d/01dormouse-history",
+            text: shell("pm-utils")
+                .replace("pre)", "suspend|hibernate|suspend_hybrid)")
+                .replace("post)", "resume|thaw)"),
+            runs: true,
+        },
+    ]
+}
+
+/// The unit of systemd.
+pub const UNIT: &str = "/etc/systemd/system/dormouse-history.service";
+
+/// The link that `systemctl enable` makes of its last section.
+pub const WANTED: &str = "/etc/systemd/system/sleep.target.wants/dormouse-history.service";
+
+/// Says what an installation or its end does.
+pub fn installed(done: &[(String, &'static str)], dry: bool, next_command: &str) -> String {
+    let mut page = Page::new(false);
+    let head = match (done.is_empty(), dry) {
+        (true, _) => "There is nothing to do.".to_string(),
+        (_, true) => "This would be done; nothing was changed:".to_string(),
+        (_, false) => "Done:".to_string(),
+    };
+    page.line(&[(Ink::Strong, &head)]);
+    for (path, what) in done {
+        page.entry("  ", &safe(&format!("{} {path}", capital(what))));
+    }
+    page.finish() + "\n" + &next::next(next_command)
+}
