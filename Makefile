@@ -19,7 +19,7 @@ demo: ## Record a board, explain, predict, tune, and let a real kernel confirm
 .PHONY: build
 build: web ## Build the dormouse command (target/release/dormouse)
 	@tools/setup rust
-	$(CARGO) build --release -p dormouse --features parquet
+	$(CARGO) build --release -p dormouse --features parquet,mcp
 
 .PHONY: test
 test: ## Format, lint, every quick test, one kernel in the laboratory; times at the end

@@ -60,6 +60,30 @@ fn usual_boards() -> Result<Vec<(String, Board)>> {
     Ok(out)
 }
 
+/// More devices than the queue of the asynchronous workers holds (1,024 items): parents
+/// without callbacks above a short and a long branch, beside a slow synchronous device;
+/// and 5,000 of each kind.
+fn crowds() -> Result<Vec<(String, Board)>> {
+    let mut queue = String::from("board 1\ncpus 4\n");
+    for i in 0..1_100 {
+        queue += &format!("device p{i}\ndevice short{i} parent=p{i} async suspend=10us\n");
+        queue += &format!("device long{i} parent=p{i} async suspend=100us\n");
+    }
+    queue += "device slow sync suspend=200ms\n";
+    let mut many = String::from("board 1\ncpus 4\n");
+    let all = "suspend=20us late=2us noirq=2us resume_noirq=2us early=2us resume=20us";
+    for i in 0..5_000 {
+        many += &format!("device i{i}\ndevice a{i} parent=i{i} async {all}\n");
+        many += &format!("device s{i} parent=a{i} sync suspend=3us resume=3us\n");
+        many += &format!("device c{i} parent=s{i} class\n");
+    }
+    let board = |name: &str, text: &str| {
+        let board = dormouse_board::parse(text).map_err(|e| anyhow!("{name}: {e}"))?;
+        Ok::<_, anyhow::Error>((name.to_owned(), board))
+    };
+    Ok(vec![board("queue", &queue)?, board("many", &many)?])
+}
+
 /// `12.34`: milliseconds.
 fn ms(t: Ns) -> String {
     format!("{:.2}", t.0 as f64 / 1e6)
@@ -210,6 +234,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     if boards.is_empty() {
         boards = usual_boards()?;
     }
+    boards.extend(crowds()?);
     let first = Step::run(&names[0], &boards, count)?;
     let (mut wrong, mut last) = (0, None);
     for name in names.iter().skip(1) {

@@ -2,7 +2,7 @@
 //! that come and go, flags that change, links of every kind. Boots guests, so ignored by
 //! default: `make prove` runs it.
 //!
-//! `DORMOUSE_PATCHED` names a kernel of one's own with the first patch of
+//! `DORMOUSE_PATCHED` names a kernel of one's own with at least the first patch of
 //! `kernel/upstream`, `DORMOUSE_KERNELS` such ones that also check themselves.
 
 use dormouse_board::{Board, parse};
@@ -70,7 +70,7 @@ fn wish(cycles: u32) -> Soak {
 /// waited for in two phases and completed once (`device_pm_sleep_init()`).
 #[test]
 #[ignore = "boots a kernel of one's own: `make prove SUBJECT=upstream` runs it"]
-fn the_first_patch_lets_the_kernels_own_walk_survive() {
+fn a_patched_walk_survives_random_trouble() {
     let Ok(kernel) = std::env::var("DORMOUSE_PATCHED") else {
         println!("SKIPPED: DORMOUSE_PATCHED names no kernel with that patch");
         return;

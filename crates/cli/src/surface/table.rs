@@ -734,6 +734,15 @@ pub(crate) const VERBS: &[Verb] = &[
         completions::CompletionsArgs,
         |a, _| completions::run(&a, super::command())
     ),
+    #[cfg(feature = "mcp")]
+    verb!(
+        "mcp",
+        Group::Help,
+        "the commands that only read, for agents (Model Context Protocol)",
+        [],
+        crate::verbs::mcp::McpArgs,
+        |a, _| crate::verbs::mcp::run(&a)
+    ),
     verb!("man", Group::Help, "the manual page", [], man::ManArgs, |a, _| man::run(
         &a,
         super::command()

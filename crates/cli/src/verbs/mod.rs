@@ -13,6 +13,8 @@ pub(crate) mod export;
 pub(crate) mod idle;
 pub(crate) mod lab;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod replay;
