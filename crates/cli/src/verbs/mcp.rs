@@ -6,9 +6,7 @@ use crate::Kept;
 use anyhow::{Context, Result};
 use clap::Args;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{
-    CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig,
-};
+use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::schemars::{self, JsonSchema};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde::Deserialize;
@@ -19,7 +17,9 @@ use serde_json::json;
 /// The tools are show, check, predict, tune and compare. They read what they are given
 /// and this machine, and change nothing.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  dormouse mcp\n  npx @modelcontextprotocol/inspector dormouse mcp")]
+#[command(
+    after_help = "Examples:\n  dormouse mcp\n  npx @modelcontextprotocol/inspector dormouse mcp"
+)]
 pub(crate) struct McpArgs {}
 
 /// What an agent is told before it calls anything.
@@ -162,7 +162,9 @@ impl Line {
             (code, text(out), text(err))
         });
         let Ok((code, out, err)) = answered.await else {
-            return CallToolResult::error(vec![ContentBlock::text("dormouse stopped; please report it")]);
+            return CallToolResult::error(vec![ContentBlock::text(
+                "dormouse stopped; please report it",
+            )]);
         };
         let said = [out, err].into_iter().filter(|s| !s.is_empty()).map(ContentBlock::text);
         let mut result = match ANSWERED.contains(&code) {
