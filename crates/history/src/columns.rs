@@ -27,6 +27,14 @@ pub struct Column {
     pub kind: &'static str,
 }
 
+/// Beyond this there is no time in ms and no charge: a file says what it likes.
+const MOST: u64 = 1_000_000_000_000_000;
+
+/// A number that can be meant.
+pub(crate) fn meant(n: i64) -> Option<i64> {
+    (n.unsigned_abs() <= MOST).then_some(n)
+}
+
 trait Field {
     const KIND: &'static str;
     fn cell(&self) -> Cell;
@@ -40,7 +48,7 @@ impl Field for i64 {
     }
     fn put(&mut self, cell: Cell) {
         if let Cell::Number(n) = cell {
-            *self = n;
+            *self = meant(n).unwrap_or(0);
         }
     }
 }
@@ -51,7 +59,7 @@ impl Field for Option<i64> {
         self.map_or(Cell::None, Cell::Number)
     }
     fn put(&mut self, cell: Cell) {
-        *self = if let Cell::Number(n) = cell { Some(n) } else { None };
+        *self = if let Cell::Number(n) = cell { meant(n) } else { None };
     }
 }
 
@@ -160,9 +168,9 @@ pub(crate) fn row(object: &Value) -> Option<Row> {
         Some(Battery {
             name: b["name"].as_str()?.into(),
             gauge: gauge_of(b["gauge"].as_str()?)?,
-            before: b["before"].as_i64(),
-            after: b["after"].as_i64(),
-            full: b["full"].as_i64(),
+            before: b["before"].as_i64().and_then(meant),
+            after: b["after"].as_i64().and_then(meant),
+            full: b["full"].as_i64().and_then(meant),
         })
     };
     row.batteries = object["batteries"].as_array()?.iter().filter_map(battery).collect();

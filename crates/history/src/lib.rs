@@ -11,8 +11,9 @@ pub mod folder;
 mod row;
 pub mod store;
 
+pub use dormouse_doctor::history::Row;
 use dormouse_doctor::history::since::{Since, since};
-use dormouse_doctor::history::{Night, Row, nights, past};
+use dormouse_doctor::history::{Night, nights, past};
 use dormouse_machine::natural::{self, Reading};
 use dormouse_machine::root::Root;
 use dormouse_read::capture_file::schema::Clocks;

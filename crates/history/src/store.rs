@@ -1,6 +1,6 @@
 //! The database: a row a sleep, its batteries and versions, and what could not be written.
 
-use crate::columns::{Cell, columns, gauge_name, gauge_of};
+use crate::columns::{Cell, columns, gauge_name, gauge_of, meant};
 use dormouse_doctor::history::{Battery, Row};
 use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
@@ -234,7 +234,8 @@ impl Store {
         while let Some(r) = found.next()? {
             let gauge = gauge_of(&r.get::<_, String>(2)?);
             let (Some(row), Some(gauge)) = (rows.get_mut(&r.get(0)?), gauge) else { continue };
-            let (before, after, full) = (r.get(3)?, r.get(4)?, r.get(5)?);
+            let number = |i| r.get::<_, Option<i64>>(i).map(|n| n.and_then(meant));
+            let (before, after, full) = (number(3)?, number(4)?, number(5)?);
             row.batteries.push(Battery { name: r.get(1)?, gauge, before, after, full });
         }
         Ok(())

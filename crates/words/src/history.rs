@@ -48,7 +48,7 @@ fn level(s: &Since, value: f64) -> String {
         Measure::Drain => format!("{} W", hundredths(value)),
         Measure::Hardware => format!("{} %", (value / 10.0 + 0.5) as i64),
         Measure::Wakes | Measure::Failures => format!("{} a night", hundredths(value * 1_000.0)),
-        Measure::Resume => span(Ns(value as i64 * 1_000_000)),
+        Measure::Resume => span(Ns((value as i64).saturating_mul(1_000_000))),
     }
 }
 
@@ -143,7 +143,7 @@ fn waker(name: &str) -> String {
 /// One night of the table.
 fn line(n: &Night) -> String {
     let hardware = n.hardware.map_or("-".into(), |s| format!("{} %", (s + 5) / 10));
-    let resume = n.resume_ms.map_or("-".into(), |ms| span(Ns(ms * 1_000_000)));
+    let resume = n.resume_ms.map_or("-".into(), |ms| span(Ns(ms.saturating_mul(1_000_000))));
     let slept = span(Ns(n.slept_ms.saturating_mul(1_000_000)));
     // The year is in the first line.
     let began: String = date(n.began_ms).chars().skip(5).collect();

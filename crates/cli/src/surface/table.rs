@@ -242,6 +242,9 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "redact",
         ],
         "tune" => &[
+            "bold",
+            "offer",
+            "least-energy",
             "candidates",
             "samples",
             "lab-cycles",

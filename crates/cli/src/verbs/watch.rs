@@ -4,9 +4,10 @@ use crate::terminal;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dormouse_app::failure::{Nothing, Usage};
+use dormouse_base::say::plural;
 use dormouse_history::columns::{Cell, columns, object};
 use dormouse_history::store::{Error, History, Store};
-use dormouse_history::{DATABASE, FOLDER, Kept, judged, of_logs, traces};
+use dormouse_history::{FOLDER, Kept, Row, judged, of_logs, traces};
 use dormouse_machine::process::is_root;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -29,7 +30,7 @@ use std::time::{Duration, Instant};
 /// how changes are found, and how often by chance.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse watch --install\n  dormouse watch --from journal.export --json"
+    after_help = "Examples:\n  dormouse watch --install\n  dormouse watch --past journal.export"
 )]
 pub(crate) struct WatchArgs {
     /// Say which hooks would be made; with --yes make them.
@@ -39,23 +40,20 @@ pub(crate) struct WatchArgs {
     #[arg(long, group = "what")]
     uninstall: bool,
     /// Really install or uninstall.
-    #[arg(long)]
+    #[arg(long, hide = true)]
     yes: bool,
     /// Fill the past from logs: journalctl -k -o export, or any log whose lines have a year.
     #[arg(long, value_name = "LOG", num_args = 1.., group = "what")]
-    from: Vec<PathBuf>,
+    past: Vec<PathBuf>,
     /// What a hook calls before a sleep: it reads, and is back within 50 ms.
-    #[arg(long, group = "what")]
+    #[arg(long, group = "what", hide = true)]
     before: bool,
     /// What a hook calls after a sleep: it keeps the row.
-    #[arg(long, group = "what")]
+    #[arg(long, group = "what", hide = true)]
     after: bool,
     /// Everything, for programs (docs/history.md).
-    #[arg(long, group = "form")]
+    #[arg(long)]
     json: bool,
-    /// One line a sleep, for spreadsheets.
-    #[arg(long, group = "form")]
-    csv: bool,
     /// Look for all files below DIR (for tests).
     #[arg(long, value_name = "DIR", hide = true, default_value = "/")]
     root: PathBuf,
@@ -118,39 +116,49 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         };
         return terminal::print(&written::installed(&done?, !args.yes, next));
     }
-    let is_there = root.exists(&format!("{FOLDER}/{DATABASE}"));
-    if args.from.is_empty() && !is_there && !root.exists(FOLDER) {
-        bail!(Nothing("no sleep of this machine is kept; dormouse watch --install begins".into()));
+    let past = if args.past.is_empty() { None } else { Some(told_by(&args.past)?) };
+    if past.is_none() && !root.exists(FOLDER) {
+        let begin = match is_hooked(&root) {
+            true => "the hooks wait for the first one",
+            false => "dormouse watch --install begins",
+        };
+        bail!(Nothing(format!("no sleep of this machine is kept; {begin}")));
     }
-    let kept = Kept::open(&root, !args.from.is_empty());
-    let mut kept = match kept {
+    let mut kept = match Kept::open(&root, past.is_some()) {
         Err(Error::Sqlite(why)) if !is_root() => {
             bail!("the history belongs to root, which alone may read it: {why}; try sudo")
         }
         other => other?,
     };
     let mut remarks = std::mem::take(&mut kept.remarks);
-    if !args.from.is_empty() {
-        let (rows, undated) = of_logs(&Given::new(&args.from))?;
-        let why = "a log whose lines have a year is needed: journalctl -k -o export";
-        if rows.is_empty() {
-            let what = if undated > 0 {
-                "sleeps of the log have no date"
-            } else {
-                "no sleep with an end in it"
-            };
-            bail!(Nothing(format!("{what}; {why}")));
-        }
-        let new = kept.add_past(&rows)?;
-        let all = rows.len();
-        remarks.push(format!("The logs tell of {all} sleeps, of which {new} were not kept yet."));
+    if let Some((rows, undated)) = past {
+        let (new, all) = (kept.add_past(&rows)?, plural(rows.len(), "sleep"));
+        remarks.push(format!("The logs tell of {all}; {new} of them were not kept yet."));
         if undated > 0 {
-            remarks.push(format!("{undated} further ones have no date: {why}."));
+            remarks.push(format!("Further {undated} have no date: {YEAR}."));
         }
     }
-    let next =
-        if root.exists(UNIT) || root.exists("/etc/elogind") { "check" } else { "watch --install" };
-    print(&kept.history(), &remarks, (args.json, args.csv), next, |v| document(WATCH, "sleep", v))
+    let next = if is_hooked(&root) { "check" } else { "watch --install" };
+    print(&kept.history(), &remarks, (args.json, false), next, |v| document(WATCH, "sleep", v))
+}
+
+/// Which logs tell when.
+const YEAR: &str = "a log whose lines have a year is needed: journalctl -k -o export";
+
+/// The sleeps of logs, and how many have no date.
+fn told_by(logs: &[PathBuf]) -> Result<(Vec<Row>, usize)> {
+    let (rows, undated) = of_logs(&Given::new(logs))?;
+    let what = match undated {
+        0 => "no sleep with an end in it",
+        _ => "the sleeps of the log have no date",
+    };
+    ensure!(!rows.is_empty(), Nothing(format!("{what}; {YEAR}")));
+    Ok((rows, undated))
+}
+
+/// Whether hooks of ours are there.
+fn is_hooked(root: &Root) -> bool {
+    written::hooks("").iter().any(|h| root.exists(h.path))
 }
 
 /// Lets another process read, and leaves it alone if it takes too long: a disk that does not
@@ -170,10 +178,13 @@ fn bounded() -> Result<()> {
     Ok(())
 }
 
+fn is_real(root: &Root) -> bool {
+    root.resolve("/") == std::path::Path::new("/")
+}
+
 fn may(root: &Root) -> Result<()> {
-    let real = root.resolve("/") == std::path::Path::new("/");
     ensure!(
-        !real || is_root(),
+        !is_real(root) || is_root(),
         Usage("only root may change the hooks: sudo dormouse watch …".into())
     );
     Ok(())
@@ -182,6 +193,13 @@ fn may(root: &Root) -> Result<()> {
 /// The hooks for what runs this machine.
 fn hooks(root: &Root) -> Result<Vec<Hook>> {
     let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    let private = ["/home", "/root", "/tmp", "/var/tmp", "/run"];
+    let is_private = is_real(root) && private.iter().any(|p| program.starts_with(p));
+    let why = format!(
+        "a hook cannot rely on {}: copy dormouse to /usr/local/bin, and install it from there",
+        program.display()
+    );
+    ensure!(!is_private, Usage(why));
     let folders = |of: &str| match of {
         "systemd" => vec!["/run/systemd/system"],
         "elogind" => {
@@ -256,7 +274,7 @@ fn install(root: &Root, yes: bool) -> Result<Done> {
 
 /// Lets systemd see the unit, of the machine itself.
 fn reload(root: &Root) {
-    if root.resolve("/") == std::path::Path::new("/") {
+    if is_real(root) {
         let _ = Command::new("systemctl").arg("daemon-reload").stdin(Stdio::null()).status();
     }
 }

@@ -85,7 +85,7 @@ impl Row {
     /// How long it was, in ms: what the clock stood; the whole trip, where it ran on or nobody
     /// says.
     pub fn length_ms(&self) -> Option<i64> {
-        let wall = || Some(self.ended_ms? - self.began_ms).filter(|n| *n >= 0);
+        let wall = || self.ended_ms?.checked_sub(self.began_ms).filter(|n| *n >= 0);
         let trip = self.span_ms.or_else(wall);
         let stood = self.slept_ms.filter(|s| trip.is_none_or(|t| s.saturating_mul(RAN) >= t));
         stood.or(trip)
@@ -120,7 +120,7 @@ impl Row {
         }
         let mut out = Used { ms, ..Used::default() };
         for b in &self.batteries {
-            let (used, full) = (b.before? - b.after?, b.full.filter(|f| *f > 0));
+            let (used, full) = (b.before?.saturating_sub(b.after?), b.full.filter(|f| *f > 0));
             let (full, step) = match b.gauge {
                 Gauge::Percent => (Some(100_000), 1_000),
                 _ => (full, FINEST),
@@ -233,8 +233,9 @@ const APART: i64 = 900_000;
 /// The nights of rows in order of their times.
 pub fn nights(rows: &[Row]) -> Vec<Night> {
     let mut out = Vec::new();
-    let near =
-        |a: &Row, b: &Row| a.ended_ms.is_some_and(|end| (0..APART).contains(&(b.began_ms - end)));
+    let near = |a: &Row, b: &Row| {
+        a.ended_ms.is_some_and(|end| (0..APART).contains(&b.began_ms.saturating_sub(end)))
+    };
     let mut first = 0;
     for of in rows.chunk_by(near) {
         out.push(night(first, of));
@@ -295,7 +296,7 @@ fn has_loop(rows: &[Row]) -> bool {
     let short =
         |r: &Row| r.slept() && r.length_ms().is_some_and(|ms| (TRIED..LONG * 1_000).contains(&ms));
     let near = |a: &Row, b: &Row| {
-        let awake = a.ended_ms.map(|end| b.began_ms - end);
+        let awake = a.ended_ms.map(|end| b.began_ms.saturating_sub(end));
         short(a) && short(b) && awake.is_some_and(|ms| (0..BREAK * 1_000).contains(&ms))
     };
     rows.chunk_by(near).any(|run| run.len() >= TURNS)
