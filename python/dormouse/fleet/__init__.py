@@ -1,0 +1,16 @@
+"""Many machines, one question: recordings and logs in Delta Lake tables, asked by DuckDB.
+
+    >>> from dormouse import fleet
+    >>> print(fleet.ingest("captures", "target/fleet"))          # doctest: +SKIP
+    >>> fleet.regressions("target/fleet", between=("6.12", "7.3"))  # doctest: +SKIP
+
+It needs the extra ``fleet`` of the package; docs/fleet.md of the project has more.
+"""
+
+try:
+    from .intake import Ingested, ingest
+    from .tables import Dataset, FleetError
+except ImportError as e:
+    raise ImportError(f'dormouse.fleet needs {e.name}: pip install "dormouse[fleet]"') from e
+
+__all__ = ["Dataset", "FleetError", "Ingested", "ingest"]

@@ -1,0 +1,206 @@
+"""Fleets: what goes into the tables, and what is asked of them."""
+
+import functools
+import glob
+import os
+import pathlib
+import re
+import shutil
+import signal
+import tempfile
+import unittest
+from unittest import mock
+
+import pyarrow
+from deltalake import DeltaTable, write_deltalake
+
+from dormouse import fleet
+from dormouse.fleet import intake, tables
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A made-up journal: its machine, its owner's things, and a device that ends the sleep.
+LOG = """\
+2026-10-0{day}T08:00:00.000001+0200 {host} kernel: Linux version 6.12.9-acme (build@acme) #1 SMP
+2026-10-0{day}T08:00:00.000002+0200 {host} kernel: DMI: Acme Notebook 5/X1, BIOS 1.2 01/01/2025
+2026-10-0{day}T08:00:01.000000+0200 {host} kernel: usb 3-4: SerialNumber: QZ7734PLK9931
+2026-10-0{day}T08:00:01.500000+0200 {host} kernel: r8169 0000:02:00.0 enp2s0: renamed, 9c:5c:8e:41:d2:07
+2026-10-0{day}T09:00:00.000000+0200 {host} kernel: PM: suspend entry (deep)
+2026-10-0{day}T09:00:00.100000+0200 {host} kernel: usb 3-4: PM: dpm_run_callback(): usb_dev_suspend returns -16
+2026-10-0{day}T09:00:00.100100+0200 {host} kernel: usb 3-4: PM: failed to suspend async: error -16
+2026-10-0{day}T09:00:00.200000+0200 {host} kernel: PM: Some devices failed to suspend, or early wake event detected
+2026-10-0{day}T09:00:00.900000+0200 {host} kernel: PM: suspend exit
+"""
+SECRETS = re.compile(r"turnip-of-jane|QZ7734PLK9931|9c[:-]5c[:-]8e|9c5c8e41d207|jane", re.I)
+
+
+def poisoned(files, *more):
+    """Reads files as a worker does; one of them ends it."""
+    for _, path in files:
+        if "poison" in path:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return intake.read_files(files, *more)
+
+
+def counts(place):
+    con = fleet.Dataset(place).connect()
+    return {name: con.sql(f"select count(*) from {name}").fetchall()[0][0] for name in tables.SCHEMAS}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="dormouse-fleet-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.inputs, self.place = os.path.join(self.folder, "in"), os.path.join(self.folder, "fleet")
+        os.mkdir(self.inputs)
+
+    def write(self, name, text):
+        path = os.path.join(self.inputs, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+
+class Ingest(Folder):
+    def logs(self, n):
+        for i in range(n):
+            self.write(f"turnip-of-jane-{i}.log", LOG.format(day=i % 9 + 1, host="turnip-of-jane") + f"# {i}\n")
+
+    def test_the_same_files_twice_are_there_once(self):
+        self.logs(3)
+        shutil.copy(ROOT / "captures/am335x-6.12.tar.gz", self.inputs)
+        first = fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual((first.read, first.known, first.unread), (4, 0, []))
+        before = counts(self.place)
+        self.assertEqual({k: before[k] for k in ("recording", "cycle", "callback", "finding")},
+                         {"recording": 4, "cycle": 7, "callback": 3576, "finding": 3})
+        shutil.copy(os.path.join(self.inputs, "turnip-of-jane-0.log"), os.path.join(self.inputs, "again.log"))
+        second = fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual((second.read, second.known), (0, 5))
+        self.assertEqual(counts(self.place), before)
+
+    def test_what_cannot_be_read_is_a_row_with_its_reason(self):
+        self.logs(1)
+        path = self.write("letter.txt", "Dear Sir or Madam\n")
+        done = fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual((done.read, [p for p, _ in done.unread]), (1, [path]))
+        why = fleet.Dataset(self.place).connect().sql("select unread from recording where unread is not null").fetchall()
+        self.assertIn("nothing to analyse", why[0][0])
+        self.assertEqual(fleet.ingest(self.inputs, self.place, workers=1).known, 2)
+        # Asked to try again, it is read again, and still is one row.
+        self.assertEqual(len(fleet.ingest(self.inputs, self.place, workers=1, again=True).unread), 1)
+        self.assertEqual(counts(self.place)["recording"], 2)
+
+    def test_a_file_that_kills_its_worker_is_named_and_the_others_are_there(self):
+        self.logs(40)
+        path = self.write("poison.log", "poison\n")
+        killing = functools.partial(intake.ENGINES["processes"], read=poisoned)
+        with mock.patch.dict(intake.ENGINES, processes=killing):
+            done = fleet.ingest(self.inputs, self.place, workers=2)
+        self.assertEqual((done.read, [p for p, _ in done.unread]), (40, [path]))
+        self.assertIn("its reader died", done.unread[0][1])
+        self.assertEqual((counts(self.place)["recording"], counts(self.place)["cycle"]), (41, 40))
+
+    def test_tables_name_no_machine_and_no_owner(self):
+        self.logs(2)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        con = fleet.Dataset(self.place).connect()
+        for name in tables.SCHEMAS:
+            self.assertNotRegex(str(con.sql(f"select * from {name}").fetchall()), SECRETS)
+        for file in glob.glob(self.place + "/**", recursive=True):
+            if os.path.isfile(file):
+                self.assertNotRegex(pathlib.Path(file).read_bytes().decode("latin-1"), SECRETS)
+        machines = con.sql("select distinct machine from recording").fetchall()
+        self.assertEqual(len(machines), 1)
+        self.assertRegex(machines[0][0], "^[0-9a-f]{32}$")
+        # Another dataset has another key: machines cannot be followed from one into the other.
+        fleet.ingest(self.inputs, self.place + "2", workers=1)
+        other = fleet.Dataset(self.place + "2").connect().sql("select distinct machine from recording").fetchall()
+        self.assertNotEqual(machines, other)
+        self.assertEqual(os.stat(self.place + ".private/key").st_mode & 0o077, 0)
+
+    def test_the_files_behind_recordings_are_known_to_who_brought_them(self):
+        self.logs(1)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        dataset = fleet.Dataset(self.place)
+        recording = dataset.connect().sql("select recording from recording").fetchall()[0][0]
+        self.assertEqual(dataset.files([recording]), {recording: os.path.join(self.inputs, "turnip-of-jane-0.log")})
+
+    def test_rows_of_a_run_that_was_ended_do_not_count(self):
+        self.logs(2)
+        dataset = fleet.Dataset(self.place)
+        write = tables.write_deltalake
+
+        def ends(place, *rest, **options):
+            if place.endswith("recording"):
+                raise KeyboardInterrupt
+            write(place, *rest, **options)
+
+        with mock.patch.object(tables, "write_deltalake", ends), self.assertRaises(KeyboardInterrupt):
+            fleet.ingest(self.inputs, dataset, workers=1)
+        self.assertEqual(DeltaTable(self.place + "/cycle").to_pyarrow_table().num_rows, 2)
+        fleet.ingest(self.inputs, dataset, workers=1)
+        self.assertEqual(counts(self.place)["cycle"], 2)
+
+    def test_two_writers_of_one_file_leave_it_once(self):
+        self.logs(3)
+        with mock.patch.object(tables.Dataset, "known", lambda *_, **__: set()):  # both began before either ended
+            for _ in range(2):
+                fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual(DeltaTable(self.place + "/cycle").to_pyarrow_table().num_rows, 6)
+        self.assertEqual((counts(self.place)["recording"], counts(self.place)["cycle"]), (3, 3))
+
+    def test_new_columns_do_not_disturb_and_columns_that_lack_are_null(self):
+        self.logs(1)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        rows = DeltaTable(self.place + "/cycle").to_pyarrow_table()
+        newer = rows.append_column("moon", pyarrow.array(["full"])).drop_columns(["wakers"])
+        write_deltalake(self.place + "/cycle", newer, mode="append", schema_mode="merge")
+        con = fleet.Dataset(self.place).connect()
+        self.assertEqual(con.sql("select wakers from cycle").fetchall(), [(None,), (None,)])
+        self.write("later.log", LOG.format(day=9, host="other"))
+        fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual(counts(self.place)["cycle"], 3)
+
+    def test_a_later_schema_is_refused_by_name(self):
+        write_deltalake(self.place + "/recording", tables.SCHEMAS["recording"].empty_table(),
+                        description="dormouse-fleet/2")
+        with self.assertRaisesRegex(fleet.FleetError, "dormouse-fleet/2.*take a newer dormouse"):
+            fleet.ingest(self.inputs, self.place)
+        shutil.rmtree(self.place)
+        write_deltalake(self.place + "/recording", tables.SCHEMAS["recording"].empty_table())
+        with self.assertRaisesRegex(fleet.FleetError, "is no table of a fleet"):
+            fleet.ingest(self.inputs, self.place)
+
+    def test_a_url_is_read_as_a_folder_is(self):
+        self.logs(2)
+        url = "file://" + self.place
+        with self.assertRaisesRegex(fleet.FleetError, "private=FOLDER"):
+            fleet.ingest(self.inputs, url)
+        fleet.ingest(self.inputs, url, workers=1, private=self.folder + "/mine")
+        self.assertEqual(counts(url), counts(self.place))
+
+    def test_one_model_and_month_is_a_folder(self):
+        self.logs(2)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual([os.path.basename(p) for p in glob.glob(self.place + "/cycle/model=*/*")], ["month=2026-10"])
+
+    def test_small_files_are_joined(self):
+        for i in range(9):
+            self.write(f"{i}.log", LOG.format(day=1, host="h") + f"# {i}\n")
+            fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertLess(len(DeltaTable(self.place + "/recording").file_uris()), 9)
+        self.assertEqual(counts(self.place)["recording"], 9)
+
+    def test_a_folder_may_stand_for_a_machine(self):
+        for name in ("a", "b"):
+            os.mkdir(os.path.join(self.inputs, name))
+            self.write(f"{name}/1.log", LOG.format(day=1, host="localhost") + name)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        ask = "select count(distinct machine) from recording"
+        self.assertEqual(fleet.Dataset(self.place).connect().sql(ask).fetchall(), [(0,)])
+        fleet.ingest(self.inputs, self.place + "2", workers=1, machine="folder")
+        self.assertEqual(fleet.Dataset(self.place + "2").connect().sql(ask).fetchall(), [(2,)])
+
+
+if __name__ == "__main__":
+    unittest.main()
