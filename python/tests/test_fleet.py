@@ -7,10 +7,13 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
+import numpy as np
 import pyarrow
 from deltalake import DeltaTable, write_deltalake
 
@@ -200,6 +203,121 @@ class Ingest(Folder):
         self.assertEqual(fleet.Dataset(self.place).connect().sql(ask).fetchall(), [(0,)])
         fleet.ingest(self.inputs, self.place + "2", workers=1, machine="folder")
         self.assertEqual(fleet.Dataset(self.place + "2").connect().sql(ask).fetchall(), [(2,)])
+
+
+def made_up(machines, slower=0.0, on=1.0, seed=5, model="Acme X1"):
+    """Tables of a model: four sleeps of each machine under each of two kernels, ten devices, one slower."""
+    rng = np.random.default_rng(seed)
+    rows = {name: [] for name in tables.SCHEMAS}
+    for m in range(machines):
+        for after, kernel in enumerate(("6.12.9-acme", "7.3.1-acme")):
+            head = {"recording": f"{model}-{m}-{after}", "machine": f"{m:032x}", "model": model, "month": "2026-10", "kernel": kernel}
+            rows["recording"].append(head | {"sleeps": 4})
+            for cycle in range(1, 5):
+                total = 0
+                for d in range(10):
+                    t = (d + 1) * 5e6 * np.exp(rng.normal(0, 0.02)) * (1 + slower * (after and d == 3 and m < on * machines))
+                    total += int(t)
+                    rows["callback"].append(head | {
+                        "mode": "deep", "outcome": "slept", "cycle": cycle, "first_after_boot": cycle == 1, "phase": "resume",
+                        "direction": "resume", "device": f"dev{d}", "driver": "acme", "duration_ns": int(t), "complete": True,
+                        "on_critical_path": True})
+                wakers = "rtc_cmos" if cycle == 2 else None
+                rows["cycle"].append(head | {
+                    "mode": "deep", "outcome": "slept", "cycle": cycle, "first_after_boot": cycle == 1, "suspend_ns": 10**8,
+                    "resume_ns": total * (3 if m == 7 else 1), "wakers": wakers})
+    return {name: pyarrow.Table.from_pylist(of, schema=tables.SCHEMAS[name]) for name, of in rows.items()}
+
+
+class Ask(Folder):
+    def filled(self, *args, **options):
+        dataset = fleet.Dataset(self.place)
+        dataset.append(made_up(*args, **options))
+        return dataset
+
+    def test_a_device_that_is_slower_is_named_with_its_machines_and_by_how_much(self):
+        rows = fleet.regressions(self.filled(40, slower=0.10), ("6.12", "7.3")).to_pylist()
+        self.assertEqual([(r["device"], r["phase"], r["worse"], r["on"], r["machines"]) for r in rows],
+                         [("dev3", "resume", True, "most", 40)])
+        self.assertGreaterEqual(rows[0]["seen"], 36)
+        self.assertLess(abs(rows[0]["change"] - 0.10), 0.01)
+        self.assertTrue(rows[0]["change_low"] < 0.10 < rows[0]["change_high"])
+        self.assertEqual({r.rsplit("-", 1)[1] for r in rows[0]["recordings"]}, {"0", "1"})
+
+    def test_what_a_fifth_of_the_machines_have_is_seen_on_a_fifth(self):
+        rows = fleet.regressions(self.filled(100, slower=0.15, on=0.2), ("6.12", "7.3")).to_pylist()
+        self.assertEqual([(r["device"], r["on"]) for r in rows], [("dev3", "some")])
+        self.assertTrue(15 <= rows[0]["seen"] <= 25)
+        self.assertTrue({int(m, 16) < 20 for m in rows[0]["worst_machines"]} == {True})
+
+    def test_nothing_is_told_of_a_fleet_that_did_not_change(self):
+        for seed in range(5):
+            shutil.rmtree(self.place, ignore_errors=True)
+            dataset = self.filled(40, seed=seed)
+            self.assertEqual(fleet.regressions(dataset, ("6.12", "7.3"), improvements=True).num_rows, 0)
+
+    def test_the_other_way_round_it_is_faster(self):
+        dataset = self.filled(40, slower=0.10)
+        self.assertEqual(fleet.regressions(dataset, ("7.3", "6.12")).num_rows, 0)
+        rows = fleet.regressions(dataset, ("7.3", "6.12"), improvements=True).to_pylist()
+        self.assertEqual([(r["device"], r["worse"]) for r in rows], [("dev3", False)])
+        self.assertLess(abs(rows[0]["change"] + 0.0909), 0.01)
+
+    def test_a_kernel_that_is_not_there_is_said_with_those_that_are(self):
+        dataset = self.filled(8)
+        with self.assertRaisesRegex(fleet.FleetError, "no recording is of kernel 6.1; there are: 6.12.9-acme, 7.3.1-acme"):
+            fleet.regressions(dataset, ("6.1", "7.3"))
+        with self.assertRaisesRegex(fleet.FleetError, "are both 7.3.1-acme"):
+            fleet.regressions(dataset, ("7", "7.3"))
+
+    def test_costs_outliers_and_wakers(self):
+        dataset = self.filled(20)
+        costs = fleet.costs(dataset, limit=1).to_pylist()[0]
+        self.assertEqual((costs["device"], costs["direction"], costs["seen"], costs["machines"]), ("dev9", "resume", 20, 20))
+        self.assertTrue(49 < costs["ms_a_sleep"] < 51)
+        outliers = fleet.outliers(dataset).to_pylist()
+        self.assertEqual({int(r["machine"], 16) for r in outliers}, {7})
+        self.assertTrue(all(2.9 < r["times"] < 3.1 for r in outliers))
+        waker = fleet.findings(dataset).to_pylist()[0]
+        self.assertEqual((waker["what"], waker["name"], waker["times"], waker["of"]), ("waker", "rtc_cmos", 20, 80))
+        self.assertTrue(0.16 < waker["rate_low"] < 0.25 < waker["rate_high"] < 0.36)
+        self.assertEqual(fleet.costs(dataset, model="another").num_rows, 0)
+        self.assertEqual(fleet.costs(dataset, months=("2026-11", "2026-12")).num_rows, 0)
+
+    def test_sql_alone_gives_the_same(self):
+        dataset = self.filled(20)
+        for question in ("costs", "outliers", "findings"):
+            by_sql = dataset.connect().sql(fleet.sql(question)).to_arrow_table().to_pylist()
+            self.assertEqual(by_sql, getattr(fleet, question)(dataset).to_pylist())
+        rows = dataset.connect().sql(fleet.sql("regressions", dataset, ("6.12", "7.3"))).to_arrow_table().to_pylist()
+        self.assertEqual({r["device"] for r in rows}, {f"dev{d}" for d in range(10)})
+
+    def test_a_page_needs_no_network_and_leads_to_files(self):
+        dataset = self.filled(40, slower=0.10)
+        file = os.path.join(self.folder, "fleet.html")
+        dataset.key()
+        dataset.note_files([("Acme X1-7-1", "/logs/<seven>")])
+        fleet.page(dataset, file, ("6.12", "7.3"))
+        text = pathlib.Path(file).read_text()
+        self.assertIn("dev3 (acme)", text)
+        self.assertIn("/logs/&lt;seven&gt;", text)
+        self.assertNotRegex(text, "https?://|<script|<seven>")
+        self.assertLess(len(text), 100_000)
+
+    def test_the_shell_says_what_the_functions_do(self):
+        def said(*words):
+            done = subprocess.run([sys.executable, "-m", "dormouse.fleet", *words], capture_output=True, text=True)
+            return done.returncode, done.stdout, done.stderr
+
+        self.filled(40, slower=0.10)
+        code, out, _ = said("ask", "regressions", self.place, "--between", "6.12", "7.3")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"dev3 \(acme\) in resume, phase resume, is (9|10)\.\d % slower .* on \d+ of 40 machines\.")
+        code, _, err = said("ask", "costs", self.folder + "/none")
+        self.assertEqual((code, err.count("\n")), (3, 1))
+        self.assertIn("there is no dataset at", err)
+        code, _, err = said("ask", "regressions", self.place)
+        self.assertIn("say between which kernels: --between 6.12 7.3", err)
 
 
 if __name__ == "__main__":

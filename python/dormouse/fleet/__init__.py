@@ -10,8 +10,9 @@ It needs the extra ``fleet`` of the package; docs/fleet.md of the project has mo
 try:
     from .ask import costs, findings, outliers, pairs, regressions, sql
     from .intake import Ingested, ingest
+    from .page import page
     from .tables import Dataset, FleetError
 except ImportError as e:
     raise ImportError(f'dormouse.fleet needs {e.name}: pip install "dormouse[fleet]"') from e
 
-__all__ = ["Dataset", "FleetError", "Ingested", "costs", "findings", "ingest", "outliers", "pairs", "regressions", "sql"]
+__all__ = ["Dataset", "FleetError", "Ingested", "costs", "findings", "ingest", "outliers", "page", "pairs", "regressions", "sql"]

@@ -174,25 +174,40 @@ def _shifted(changes, spread):
     that did, alike spread with the tails of Student's t."""
     if len(changes) > 2000:
         every = np.linspace(0, len(changes) - 1, 2000).astype(int)
-        share, middle, low, high, _ = _shifted(changes[every], spread[every])
+        share, middle, low, high, _ = _shifted(changes[every], spread[every])  # the rest alike
     else:
         top = max(np.quantile(changes, 0.98), 2 * np.median(changes), 4 * _GRAIN) * 1.5
-        steps, shares, sizes = np.linspace(top / 150, top, 150), np.linspace(0.02, 1, 50), np.geomspace(0.25, 1.6, 12)
-        best = np.full((len(steps), len(shares)), -np.inf)
+        steps, shares, sizes = np.linspace(top / 120, top, 120), np.linspace(0.02, 1, 50), np.geomspace(0.3, 1.6, 8)
+        best, none = np.full((2, len(steps), len(shares)), -np.inf), -np.inf
         for size in sizes:
             wide = spread * size
-            still = _student(changes / wide) / wide
-            moved = _student((changes - steps[:, None]) / wide) / wide
-            for j, share in enumerate(shares):
-                likely = np.log((1 - share) * still + share * moved).sum(axis=1)
-                best[:, j] = np.maximum(best[:, j], likely)
+            for side, c in enumerate((changes, -changes)):
+                still = _student(c / wide) / wide
+                moved = _student((c - steps[:, None]) / wide) / wide
+                for j, share in enumerate(shares):
+                    likely = np.log((1 - share) * still + share * moved).sum(axis=1)
+                    best[side, :, j] = np.maximum(best[side, :, j], likely)
+            none = max(none, np.log(still).sum())
+        if best[1].max() - none > 8:
+            return _typical(changes)
+        best = best[0]
         i, j = np.unravel_index(best.argmax(), best.shape)
         within = np.flatnonzero(best.max(axis=1) >= best.max() - 1.92)
         # Half a step of the grid belongs to either end.
-        share, middle, low, high = shares[j], steps[i], steps[within[0]] - top / 300, steps[within[-1]] + top / 300
+        share, middle, low, high = shares[j], steps[i], steps[within[0]] - top / 240, steps[within[-1]] + top / 240
     wide = spread if share < 0.5 else np.maximum(1.4826 * np.median(np.abs(changes - middle)), _GRAIN)
     moved, still = _student((changes - middle) / wide) * share, _student(changes / wide) * (1 - share)
     return share, middle, low, high, np.where(changes > middle, 1.0, moved / (moved + still))
+
+
+def _typical(changes):
+    """The same of a device that wanders between levels on both sides, where no mixture tells what
+    moved: the median of all with the order statistics that hold it with 95 %."""
+    ordered = np.sort(changes)
+    k = int(stats.binom.ppf(0.025, len(ordered), 0.5))
+    share = max(0.0, (changes > 0).mean() - (changes < 0).mean())
+    likely = (changes > 0).astype(float)
+    return share, float(np.median(ordered)), ordered[max(k - 1, 0)], ordered[len(ordered) - max(k, 1)], likely
 
 
 def _student(x):

@@ -157,9 +157,10 @@ class Dataset:
         """A DuckDB connection with a view a table."""
         con = duckdb.connect()
         con.sql("set preserve_insertion_order = false")
+        con.sql("set enable_progress_bar = false")
         names = ("recording", *(n for n in only if n != "recording"))
         if len(only) > 1 and self.table("recording") is None:
-            raise FleetError(f"there is no dataset at {self.place}; python -m dormouse.fleet ingest makes one")
+            raise FleetError(f"there is no dataset at {self.place}; dormouse-fleet ingest makes one")
         for name in names:
             self._raw_view(con, name)
         # Of a recording that two batches brought, that counts which could read it.
