@@ -97,6 +97,17 @@ fn error(n: i32) -> (&'static str, &'static str) {
         -12 => ("ENOMEM", "memory did not suffice"),
         -28 => ("ENOSPC", "there was no room: of a hibernation, in swap"),
         -95 => ("EOPNOTSUPP", "it cannot do that"),
+        -1 => ("EPERM", "not permitted; some drivers say so of any failure"),
+        -2 => ("ENOENT", "what it needs is not there"),
+        -4 => ("EINTR", "a signal came while it waited"),
+        -61 => ("ENODATA", "it had nothing to say"),
+        -62 => ("ETIME", "it did not answer in time"),
+        -107 => ("ENOTCONN", "nothing is connected there"),
+        -115 => ("EINPROGRESS", "another change of its state was under way"),
+        -512 => {
+            ("ERESTARTSYS", "a signal came while it waited: whoever asked for the sleep was ended")
+        }
+        -517 => ("EPROBE_DEFER", "what it needs is not ready yet"),
         _ => ("", ""),
     }
 }

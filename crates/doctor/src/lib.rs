@@ -54,6 +54,7 @@ pub mod now;
 pub mod offered;
 pub mod phases;
 pub mod recorded;
+pub mod refusal;
 mod report;
 mod rules;
 mod runtime;

@@ -6,6 +6,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::formats::{Formats, Known, Meaning, all};
 use crate::message::{Message, Trust};
+use crate::refusal;
 use crate::rules::abort::{owner, returned};
 use dormouse_base::say;
 
@@ -99,7 +100,10 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
                 && (device.is_empty() || f.about.devices.iter().any(|d| d.name == device))
         })
     };
-    returned(m).is_some_and(|f| of(f.device, f.error)) || nameless(m).is_some_and(|e| of("", e))
+    let core = || refusal::of_core(&m.text).is_some() || m.says("Error ") && m.has(" creating ");
+    returned(m).is_some_and(|f| of(f.device, f.error))
+        || nameless(m).is_some_and(|e| of("", e))
+        || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
 }
 
 /// The error of `PM: failed to suspend async: error -16`, which somebody cut the device off.

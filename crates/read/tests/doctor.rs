@@ -208,7 +208,7 @@ fn each_rule_and_its_healthy_twin() {
         (
             "cpu-not-off",
             "[    1.000000] Error taking CPU3 down: -110\n",
-            "[    1.000000] Error taking CPU3 down: -16\n",
+            "[    1.000000] Error taking CPU3 up: -110\n",
         ),
         (
             "hib-no-swap",

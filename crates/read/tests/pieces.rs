@@ -509,3 +509,123 @@ fn a_hibernation_whose_boot_finds_no_image_is_told() {
     let loaded = boot.replace("Image not found (code -22)", "Image loading progress:   0%");
     assert!(!ids(&[entry, &loaded].concat()).contains(&"hib-no-image"));
 }
+
+/// Lines with stamps in milliseconds.
+fn stamped(lines: &[(u32, &str)]) -> String {
+    lines.iter().map(|(ms, t)| format!("[{:12.6}] {t}\n", f64::from(*ms) / 1e3)).collect()
+}
+
+fn found(text: &str) -> Vec<(&'static str, Level)> {
+    judge(&heard("log", text.as_bytes()).case).findings.iter().map(|f| (f.id, f.level)).collect()
+}
+
+const DOWN: [(u32, &str); 5] = [
+    (9_100, "PM: suspend entry (deep)"),
+    (9_110, "Filesystems sync: 0.008 seconds"),
+    (9_112, "Freezing user space processes ... (elapsed 0.002 seconds) done."),
+    (9_115, "Freezing remaining freezable tasks ... (elapsed 0.001 seconds) done."),
+    (9_117, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+];
+const UP: [(u32, &str); 3] = [
+    (9_800, "OOM killer enabled."),
+    (9_801, "Restarting tasks ... done."),
+    (9_810, "PM: suspend exit"),
+];
+
+#[test]
+fn what_the_core_gives_up_is_no_sleep() {
+    let ends: [(&str, &str, i32); 5] = [
+        ("Error taking CPU6 down: -16", "cpu-not-off", -16),
+        (
+            "PM: System core suspend callback irq_gic_suspend+0x0/0x40 failed.",
+            "core-not-suspended",
+            0,
+        ),
+        ("PM: Some devices failed to power down", "abort-unknown", 0),
+        ("PM: Failed to prepare device 7-2 for power transition: error -11", "device-failed", -11),
+        ("PM: Device 7-0031 not prepared for power transition: code -512", "device-failed", -512),
+    ];
+    for (line, id, error) in ends {
+        let middle = [(9_300, "Disabling non-boot CPUs ..."), (9_310, line)];
+        let text = stamped(&[&DOWN[..], &middle, &UP].concat());
+        let list = cycles(&text);
+        let refused =
+            matches!(list[0].outcome, Outcome::AbortedByDevice { errno, .. } if errno == error);
+        assert!(refused && list[0].asleep.is_none(), "{line}: {:?}", list[0].outcome);
+        assert_eq!(found(&text), [(id, Level::Broken)], "{line}");
+    }
+    let slept = stamped(&[&DOWN[..], &[(9_300, "Disabling non-boot CPUs ...")], &UP].concat());
+    assert_eq!((cycles(&slept)[0].outcome, found(&slept)), (Outcome::Slept, vec![]));
+    // The last source is named where nothing else is.
+    let middle = [
+        (9_300, "PM: last active wakeup source: wlan3"),
+        (9_301, "PM: Some devices failed to suspend, or early wake event detected"),
+    ];
+    let text = stamped(&[&DOWN[..], &middle, &UP].concat());
+    assert_eq!(cycles(&text)[0].outcome, Outcome::AbortedByWakeup);
+    let case = heard("log", text.as_bytes()).case;
+    assert!(judge(&case).findings[0].sentence.contains("wlan3"));
+}
+
+#[test]
+fn the_end_of_a_sleep_is_one_without_a_beginning() {
+    let text = stamped(&UP);
+    let list = cycles(&text);
+    assert_eq!((list.len(), list[0].outcome), (1, Outcome::Partial));
+    assert!(!list[0].lines.begun && list[0].lines.closed);
+    assert_eq!(list[0].phase(Phase::Thaw).map(|p| p.duration()), Some(Ns::from_ms(1)));
+    // What begins behind it at once is another.
+    let again = [(9_811, "PM: suspend entry (shallow)")];
+    assert_eq!(cycles(&stamped(&[&UP[..], &again].concat())).len(), 2);
+    assert_eq!(cycles("He says that PM: suspend exit comes.\nOOM killer enabled. Why?\n").len(), 0);
+    let restore = [(4_000, "PM: hibernation: Failed to load image, recovering.")];
+    assert_eq!(cycles(&stamped(&[&restore[..], &UP[..2]].concat())).len(), 0);
+}
+
+#[test]
+fn an_image_that_is_not_made_ends_the_way_down() {
+    let lines = [
+        (1_000, "PM: hibernation: Preallocating image memory"),
+        (3_000, "PM: hibernation: Allocated 700000 kbytes in 2.00 seconds (350.00 MB/s)"),
+        (3_500, "PM: hibernation: Creating image:"),
+        (3_600, "PM: hibernation: Need to copy 170000 pages"),
+        (3_610, "PM: hibernation: Not enough free memory"),
+        (3_620, "PM: hibernation: Error -12 creating image"),
+        (4_000, "OOM killer enabled."),
+        (4_010, "Restarting tasks ... done."),
+        (4_020, "PM: hibernation: hibernation exit"),
+    ];
+    let text = stamped(&lines);
+    let list = cycles(&text);
+    assert_eq!((list.len(), list[0].outcome), (1, Outcome::ImageFailed));
+    assert_eq!(list[0].suspend_time(), Some(Ns::from_ms(2_620)));
+    assert_eq!(found(&text), [("hib-not-made", Level::Broken)]);
+    // Its line alone, beside the program's that a pager cut.
+    let alone = "Jun  3 07:12:40 fulmar kernel: PM: hibernation: Error -12 creating image\n\
+        Jun  3 07:12:40 fulmar systemd-sleep[3115]: Failed to put system to sleep. System resumed again: Cannot alloc>\n";
+    assert_eq!(
+        (cycles(alone)[0].outcome, found(alone)),
+        (Outcome::ImageFailed, vec![("hib-not-made", Level::Broken)])
+    );
+    let program = alone.lines().nth(1).unwrap_or_default();
+    assert_eq!(found(program), [("write-refused", Level::Broken)]);
+    let changed = "[  700.100000] ACPI: PM: Hardware changed while hibernated, success doubtful!\n";
+    assert_eq!(found(changed), [("hib-hardware-changed", Level::Risk)]);
+}
+
+#[test]
+fn the_sync_of_an_old_hibernation_ends_before_its_image() {
+    let lines = [
+        (50_000, "PM: Syncing filesystems ... done."),
+        (50_020, "PM: Preallocating image memory... done (allocated 90000 pages)"),
+        (53_020, "PM: Allocated 360000 kbytes in 3.00 seconds (120.00 MB/s)"),
+        (53_620, "PM: freeze of devices complete after 590.000 msecs"),
+        (53_625, "PM: late freeze of devices complete after 1.000 msecs"),
+        (53_700, "PM: Creating hibernation image:"),
+        (53_900, "PM: noirq restore of devices complete after 2.000 msecs"),
+    ];
+    let list = cycles(&stamped(&lines));
+    assert_eq!(list[0].phase(Phase::Sync).map(|p| p.duration()), Some(Ns::from_ms(20)));
+    // Up to the image, by the stamps.
+    assert_eq!(list[0].suspend_time(), Some(Ns::from_ms(3_700)));
+}

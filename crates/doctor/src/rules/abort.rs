@@ -1,13 +1,14 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
+use super::host;
 use super::host::NEAR;
 use super::libc::EBUSY;
-use super::{host, unit};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds};
+use crate::refusal;
 use crate::stack;
 use crate::stage::{self, Stages, passed};
 use dormouse_base::phase::{Direction, Phase};
@@ -15,9 +16,7 @@ use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A device that failed (drivers/base/power/main.c:pm_dev_err):
-/// `DRIVER DEVICE: PM: failed to suspend async: error -16`, before 5.10
-/// `PM: Device DEVICE failed to suspend async: error -16`.
+/// A device that failed ([`refusal::of_device`]).
 pub(crate) struct Failed<'a> {
     pub device: &'a str,
     /// Its driver; empty if the line does not say.
@@ -28,29 +27,11 @@ pub(crate) struct Failed<'a> {
 }
 
 pub(crate) fn failed(m: &Message) -> Option<Failed<'_>> {
-    // drivers/base/power/main.c:dpm_prepare, 6.12.
-    if let Some((owner, code)) = m.text.split_once(": not prepared for power transition: code ") {
-        let owner = owner.strip_suffix(": PM").unwrap_or(owner);
-        let (driver, device) = owner.rsplit_once(' ').unwrap_or(("", owner));
-        let error = code.trim().parse().ok()?;
-        return Some(Failed { device, driver, error, up: false });
-    }
-    let (before, rest) = m.text.split_once("failed to ")?;
-    let is = |verbs: &[&str]| verbs.iter().any(|v| rest.starts_with(v));
-    let up = is(&["resume", "restore", "thaw"]);
-    (up || is(&["suspend", "freeze", "poweroff"])).then_some(())?;
-    let error = rest.split_once("error ")?.1.trim();
-    let end = error.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(error.len());
-    let error = error[..end].parse().ok()?;
-    let before = before.trim_end();
-    let (driver, device) = match before.strip_prefix("PM: Device ") {
-        Some(device) => ("", device),
-        None => {
-            let owner = before.strip_suffix(": PM:")?;
-            owner.rsplit_once(' ').unwrap_or(("", owner))
-        }
-    };
-    (!device.is_empty() && !device.contains(' ')).then_some(Failed { device, driver, error, up })
+    let r = refusal::of_device(&m.text)?;
+    let split = if r.no_driver { None } else { r.owner.rsplit_once(' ') };
+    let (driver, device) = split.unwrap_or(("", r.owner));
+    let known = !device.is_empty() && !device.contains(' ');
+    known.then_some(Failed { device, driver, error: r.error, up: r.is_up() })
 }
 
 /// A callback that returned an error, which main.c tells once more in the words of
@@ -89,8 +70,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     timed_out(case, out);
     unpowered(case, out);
     processors(case, out);
+    core(case, out);
     no_way_back(case, out);
-    unit::refused(case, out);
 }
 
 /// Between the last device and the thawing of tasks lies `dpm_complete`, which takes
@@ -302,18 +283,39 @@ pub(crate) fn owner(text: &str) -> Device {
 
 /// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
 fn processors(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &&Message| m.says("Error taking CPU");
     let down = case.messages.having(" down: ").map(|(_, m)| m);
-    // A wakeup ends that step too, and has its own rule.
-    let said: Vec<&Message> = down.filter(is).filter(|m| !m.has("down: -16")).collect();
-    let Some(m) = said.first() else { return };
-    let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("");
-    let cpu = if cpu.is_empty() { "a CPU" } else { cpu };
+    let said: Vec<&Message> = down.filter(|m| refusal::cpu(&m.text).is_some()).collect();
+    let Some((cpu, error)) = said.first().and_then(|m| refusal::cpu(&m.text)) else { return };
     let rule = ("cpu-not-off", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Certain)
-        .says(format!("{cpu} could not be switched off, so the machine did not sleep."))
+        .says(format!(
+            "{cpu} could not be switched off, so the machine did not sleep: {}.",
+            say::told(error)
+        ))
+        .of_error(error)
         .look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")
         .at("CPUs off")
+        .when(Some(Direction::Suspend), None)
+        .shown_by(lines(said));
+    out.push(f);
+}
+
+/// What the system core does with interrupts off, and without devices, failed
+/// (drivers/base/syscore.c:syscore_suspend).
+fn core(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: &str = "System core suspend callback ";
+    let said = case.messages.having(WORDS).map(|(_, m)| m);
+    let said: Vec<&Message> = said.filter(|m| m.says(WORDS)).collect();
+    let function = said.first().and_then(|m| m.after(WORDS)?.split([' ', '+']).next());
+    let Some(function) = function else { return };
+    let rule = ("core-not-suspended", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(format!(
+            "{function} of the system core ended the sleep, after all devices and CPUs had gone down."
+        ))
+        .look("The text does not say its error: look at what that function does, and at the lines before.")
+        .of_function(Some(function))
+        .at("syscore")
         .when(Some(Direction::Suspend), None)
         .shown_by(lines(said));
     out.push(f);
@@ -340,7 +342,7 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
         .flat_map(|(_, m)| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
         .collect();
     let twice = |f: &Failed<'_>| told.contains(f.device);
-    for (i, m) in case.messages.having_any(&[": not prepared for ", "failed to ", " returns "]) {
+    for (i, m) in case.messages.having_any(&["for power transition: ", "failed to ", " returns "]) {
         // Callbacks call each other, and each is told; others print between.
         let inner = |f: &Failed<'_>| {
             let near = case.messages[i.saturating_sub(NEAR)..i].iter().rev();
@@ -356,20 +358,42 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
         let at = *places.entry((f.device, f.error, f.up)).or_insert(groups.len());
         if at == groups.len() {
             let messages = Vec::new();
+            let driver = || driver_of(&case.messages[i.saturating_sub(NEAR)..i], f.device, f.error);
             groups.push(Group {
                 device: f.device,
-                driver: f.driver,
+                driver: if f.driver.is_empty() { driver() } else { f.driver },
                 error: f.error,
                 up: f.up,
                 messages,
             });
         }
-        groups[at].messages.push(m);
+        // Android says it once more.
+        if groups[at].messages.is_empty() || !m.says("Abort: ") {
+            groups[at].messages.push(m);
+        }
     }
     for g in groups.iter().filter(|g| !g.up) {
         out.push(ended(case, g));
     }
     lost(case, &groups, out);
+}
+
+/// The driver of a device that failed with `error`, by the lines before: what it said of the
+/// device, or the module whose function returned the error. Empty if none tells.
+fn driver_of<'a>(before: &'a [Message], device: &str, error: i32) -> &'a str {
+    let is = |word: &&str| {
+        let name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        !word.is_empty() && word.bytes().all(name)
+    };
+    let (own, returns) = (format!(" {device}: "), format!("] returns {error}"));
+    let said = before.iter().rev().filter(|m| m.trust.is_of_a_kernel()).find_map(|m| {
+        let front = match m.text.split_once(&own) {
+            Some((front, _)) => front.rsplit(' ').next(),
+            None => m.text.trim_end().strip_suffix(&returns)?.rsplit('[').next(),
+        };
+        front.filter(is)
+    });
+    said.unwrap_or_default()
 }
 
 fn device(g: &Group<'_>) -> Device {
@@ -535,12 +559,20 @@ pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
 /// kernel/cpu.c:freeze_secondary_cpus prints a text of its own, and Android
 /// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
 fn pending(m: &Message) -> bool {
-    m.says(PENDING[0]) || m.says(PENDING[1]) || m.has(PENDING[2]) || m.has(PENDING[3])
+    let says = |w: &&str| m.says(w);
+    PENDING[..3].iter().any(says) || m.has(PENDING[3]) || m.has(PENDING[4])
 }
 
-const PENDING: [&str; 4] = [
+/// `active wakeup source: eth1`, `last active wakeup source: eth1`, which the core prints with
+/// the line that it gives up, or alone.
+fn names_source(m: &Message) -> bool {
+    m.says(SOURCES[0]) || m.says(SOURCES[1])
+}
+
+const PENDING: [&str; 5] = [
     "Wakeup pending, aborting",
     "Wakeup pending. Abort CPU freeze",
+    "Pending Wakeup Sources: ",
     "Abort: Pending Wakeup Sources: ",
     "Abort: Last active Wakeup Source: ",
 ];
@@ -556,11 +588,11 @@ const SOURCES: [&str; 4] = [
 fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     // Before 3.15 pm_wakeup_pending names the sources alone, and what follows gives up.
     let alone = !case.messages.has("akeup pending");
-    let gives_up = |m: &Message| m.says("Some devices failed to suspend");
+    let gives_up = |m: &Message| refusal::of_core(&m.text).is_some();
     let bare = |i: usize| {
         let own = |m: &&Message| failed(m).is_none() && returned(m).is_none();
         let mut near = case.messages[i + 1..].iter().take(NEAR).take_while(own);
-        alone && case.messages[i].says(SOURCES[1]) && near.any(gives_up)
+        alone && names_source(&case.messages[i]) && near.any(gives_up)
     };
     let ends = |m: &Message| pending(m) || m.says("Freezing ") && m.has("aborted after");
     // One that ends a restore ends no sleep.
@@ -651,7 +683,7 @@ fn wakeup(
     let near: Vec<&Message> = case
         .messages
         .having_any(&[&PENDING[..], &SOURCES[1..2]].concat())
-        .filter(|(_, m)| mine.contains(&m.line) && (pending(m) || m.says(SOURCES[1])))
+        .filter(|(_, m)| mine.contains(&m.line) && (pending(m) || names_source(m)))
         .flat_map(|(i, _)| {
             case.messages[i..].iter().take(NEAR).take_while(|m| !m.says("suspend exit"))
         })
@@ -703,11 +735,13 @@ pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence)
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
 /// that tells which of the two.
 fn unknown(case: &Case, out: &mut Vec<Finding>) {
-    let source = |m: &Message| m.says(SOURCES[1]);
-    let tells =
-        |m: &Message| failed(m).or_else(|| returned(m)).is_some() || pending(m) || source(m);
+    let tells = |m: &Message| {
+        let device = failed(m).or_else(|| returned(m)).is_some();
+        let step = refusal::cpu(&m.text).is_some() || m.says("System core suspend callback ");
+        device || step || pending(m) || names_source(m)
+    };
     let told = |a: &[Message]| a.iter().any(tells);
-    let blind = |m: &&Message| m.says("Some devices failed to suspend");
+    let blind = |m: &&Message| refusal::of_core(&m.text).is_some();
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
     let mut said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
     // A part of a log may have that line alone.
@@ -734,7 +768,7 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
 fn ended_early(case: &Case, a: &Attempt) -> bool {
     case.of(a).iter().any(|m| {
         failed(m).is_some()
-            || m.says("Some devices failed")
+            || refusal::of_core(&m.text).is_some()
             || pending(m)
             || m.says("Freezing ") && (m.has("failed after") || m.has("aborted after"))
             || m.has("pages short")

@@ -3,7 +3,9 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
+use crate::formats::{self, Known, Meaning};
 use crate::message::Message;
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 
 /// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`
@@ -84,7 +86,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(f);
     }
     faults(case, out);
+    not_made(case, out);
     reading(case, out);
+    changed(case, out);
     // A crash between the image's making and the end of the hibernation.
     for a in case.attempts.iter().filter(|a| a.mode == "hibernation") {
         let messages = case.of(a);
@@ -100,6 +104,65 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             break;
         }
     }
+}
+
+/// The kernel could not make or write the image, for a reason that no other rule knows
+/// (kernel/power/hibernate.c:create_image, snapshot.c:swsusp_save, swap.c:swsusp_write).
+fn not_made(case: &Case, out: &mut Vec<Finding>) {
+    let told = |f: &Finding| matches!(f.area, Area::Hibernation | Area::Abort);
+    if out.iter().any(|f| told(f) && f.level == Level::Broken) {
+        return;
+    }
+    let error = |m: &Message| -> Option<i32> {
+        let rest = m.says("Error ").then(|| m.after("Error ")).flatten()?;
+        let (number, rest) = rest.split_once(' ')?;
+        let makes = rest.starts_with("creating image") || rest.starts_with("creating hibernation");
+        number.parse().ok().filter(|_| makes)
+    };
+    let is = |m: &Message| {
+        // What went wrong when one was read, or after, is told elsewhere.
+        let later = m.has("resum") || m.has("Hardware changed");
+        let failed = |k: Known<'_>| {
+            k.format.is_error() && k.format.meaning == Some(Meaning::ImageFailed) && !later
+        };
+        error(m).is_some() || formats::all().recognise(&m.text).is_some_and(failed)
+    };
+    let said = case.messages.having("PM: ").map(|(_, m)| m);
+    let said: Vec<&Message> = said.filter(|m| m.trust.is_of_a_kernel() && is(m)).collect();
+    let Some(first) = said.first() else { return };
+    let f = match said.iter().find_map(|m| error(m)) {
+        Some(error) => broken("hib-not-made")
+            .says(format!(
+                "Hibernation failed: the kernel could not make the image of the memory: {}.",
+                say::told(error)
+            ))
+            .of_error(error),
+        None => broken("hib-not-made")
+            .says(format!("Hibernation failed; the kernel says why: \"{}\".", first.text.trim())),
+    };
+    out.push(
+        f.look("Free memory first: close programs, empty tmpfs; the kernel needs as much as the image has, free at once.")
+            .when(Some(Direction::Suspend), None)
+            .shown_by(lines(said)),
+    );
+}
+
+/// The firmware says that the machine is another than when it was hibernated
+/// (drivers/acpi/sleep.c:acpi_hibernation_leave; the signature of the FACS).
+fn changed(case: &Case, out: &mut Vec<Finding>) {
+    let said = case.messages.having("Hardware changed while hibernated").map(|(_, m)| m);
+    let said: Vec<&Message> = said.filter(|m| m.trust.is_of_a_kernel()).collect();
+    if said.is_empty() {
+        return;
+    }
+    let rule = ("hib-hardware-changed", Area::Hibernation, Level::Risk);
+    out.push(
+        Finding::new(rule, Confidence::Certain)
+            .says("The machine came back from hibernation, and its firmware counts other hardware than before: what the image takes for granted may be wrong.")
+            .look("Nothing must be plugged in, taken out or set in the firmware while it is hibernated; docks count. If nothing was, the firmware is to be updated.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines(said)),
+    );
 }
 
 /// The kernel without swap for the image (kernel/power/swap.c:swsusp_swap_check,

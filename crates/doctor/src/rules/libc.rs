@@ -3,6 +3,9 @@
 /// Errno 16.
 pub(super) const EBUSY: i32 = 16;
 
+/// So many letters tell which of them is meant.
+const TELLING: usize = 4;
+
 /// The number of an error that the C library put into words, of those that a write to
 /// `/sys/power/state` can give.
 pub(super) fn said_by_libc(why: &str) -> Option<i32> {
@@ -17,5 +20,8 @@ pub(super) fn said_by_libc(why: &str) -> Option<i32> {
         ("No space left on device", 28),
         ("Connection timed out", 110),
     ];
-    WORDS.iter().find(|w| why.starts_with(w.0)).map(|w| w.1)
+    // A pager cuts what is wider than its screen, and says so.
+    let cut = why.trim_end().strip_suffix(['>', '…']).filter(|c| c.len() >= TELLING);
+    let is = |w: &&(&str, i32)| why.starts_with(w.0) || cut.is_some_and(|c| w.0.starts_with(c));
+    WORDS.iter().find(is).map(|w| w.1)
 }

@@ -32,7 +32,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 21] = [
+pub(crate) const ALL: [Rule; 22] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -41,6 +41,7 @@ pub(crate) const ALL: [Rule; 21] = [
     wake::judge,
     phase::judge,
     hibernation::judge,
+    unit::judge,
     sync::judge,
     disk::judge,
     line::judge,

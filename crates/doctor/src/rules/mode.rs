@@ -108,8 +108,14 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
 /// What AMD's power management unit answers in a sleep when its driver asks for one
 /// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_send_cmd, 5.11 to 7.3): it was not told.
 fn unasked(case: &Case, out: &mut Vec<Finding>) {
-    const WORDS: [&str; 3] =
-        ["SMU cmd unknown. err: 0x", "SMU cmd failed. err: 0x", "SMU not ready. err: 0x"];
+    const WORDS: [&str; 5] = [
+        "SMU cmd unknown. err: 0x",
+        "SMU cmd failed. err: 0x",
+        "SMU not ready. err: 0x",
+        "SMU response timed out",
+        // amd_pmc_s2idle_prepare goes on all the same.
+        ": suspend failed: -",
+    ];
     if out.iter().any(|f| f.id == "mode-name-only") {
         return;
     }
@@ -118,6 +124,7 @@ fn unasked(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> = case
         .messages
         .having_any(&WORDS)
+        .filter(|(_, m)| !m.has(WORDS[4]) || m.text.starts_with("amd_pmc "))
         .filter(|(at, m)| m.trust.is_of_a_kernel() && spans.iter().any(|s| s.contains(at)))
         .map(|(_, m)| m)
         .collect();

@@ -10,8 +10,13 @@ use dormouse_base::say;
 /// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
 /// for s2idle prints the error of Python, shells and rtcwake that of the C library.
 /// Where something else tells why, this says no more.
-pub(super) fn refused(case: &Case, out: &mut Vec<Finding>) {
-    if out.iter().any(|f| matches!(f.area, Area::Abort | Area::Freezer)) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let why = |f: &Finding| match f.area {
+        Area::Abort | Area::Freezer => true,
+        Area::Hibernation => f.level == Level::Broken,
+        _ => false,
+    };
+    if out.iter().any(why) {
         return;
     }
     let python = |m: &Message| {
@@ -37,42 +42,69 @@ pub(super) fn refused(case: &Case, out: &mut Vec<Finding>) {
         };
         said.extend(errno.map(|e| (m, e)));
     }
-    let Some(&(_, errno)) = said.first() else { return judge(case, out) };
-    let text = format!(
-        "A program could not put the machine to sleep{}: {}. The text has no line of the kernel that says why.",
-        say::and_times(said.len()),
-        say::told(-errno)
-    );
+    let units = failed_units(case);
+    let Some(&(_, errno)) = said.first() else { return of_units(&units, out) };
+    let verb = match units.first() {
+        Some((_, unit)) if unit.contains("hibernate") => "hibernate the machine",
+        _ => "put the machine to sleep",
+    };
+    let (often, told) = (said.len().max(units.len()), say::told(-errno));
+    let text = match often - said.len() {
+        0 => format!("A program could not {verb}{}: {told}.", say::and_times(often)),
+        _ => format!(
+            "A program could not {verb}{}; {} it says why: {told}.",
+            say::and_times(often),
+            say::once(said.len())
+        ),
+    };
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Likely)
-        .says(text)
+        .says(format!("{text} The text has no line of the kernel that says more."))
         .look("Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too.")
         .of_error(-errno)
-        .times(said.len())
+        .times(often)
         .shown_by(lines(said.iter().map(|s| s.0)));
     out.push(f);
 }
 
-/// One failed, and nothing else tells why.
-fn judge(case: &Case, out: &mut Vec<Finding>) {
-    const WORDS: &str = ".service: Failed with result ";
-    const UNITS: [&str; 4] = ["suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"];
-    let of = |m: &Message| {
-        let (before, _) = m.text.split_once(WORDS)?;
-        let (_, unit) = before.rsplit_once("systemd-")?;
-        UNITS.into_iter().find(|u| *u == unit)
+/// Lines of systemd that a unit which puts the machine to sleep failed, one a failure, and
+/// which: it says so twice, and a text may have either.
+fn failed_units(case: &Case) -> Vec<(&Message, &'static str)> {
+    const WORDS: [&str; 2] = [".service: Failed with result ", "Failed to start "];
+    const UNITS: [(&str, &str); 4] = [
+        ("suspend-then-hibernate", "Suspend; Hibernate if not used for a period of time"),
+        ("hybrid-sleep", "Hybrid Suspend+Hibernate"),
+        ("hibernate", "Hibernate"),
+        ("suspend", "Suspend"),
+    ];
+    let result = |m: &Message| {
+        let unit = m.text.split_once(WORDS[0])?.0.rsplit_once("systemd-")?.1;
+        UNITS.iter().find(|u| u.0 == unit).map(|u| u.0)
     };
-    let said: Vec<&Message> =
-        case.messages.having(WORDS).map(|(_, m)| m).filter(|m| of(m).is_some()).collect();
-    let Some(unit) = said.first().and_then(|m| of(m)) else { return };
+    // `Failed to start systemd-hibernate.service - System Hibernate.`
+    let start = |m: &Message| {
+        let what = m.after(WORDS[1])?.trim_end_matches('.');
+        let what = what.rsplit(" - ").next()?.strip_prefix("System ").unwrap_or(what);
+        UNITS.iter().find(|u| u.1 == what).map(|u| u.0)
+    };
+    let all = |of: &dyn Fn(&Message) -> Option<&'static str>, word: &str| -> Vec<_> {
+        case.messages.having(word).filter_map(|(_, m)| Some((m, of(m)?))).collect()
+    };
+    let (results, starts) = (all(&result, WORDS[0]), all(&start, WORDS[1]));
+    if starts.len() > results.len() { starts } else { results }
+}
+
+/// One failed, and nothing else tells why.
+fn of_units(units: &[(&Message, &str)], out: &mut Vec<Finding>) {
+    let Some((_, unit)) = units.first() else { return };
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!(
             "systemd could not put the machine to sleep ({unit}){}. The text has no line that says why.",
-            say::and_times(said.len())
+            say::and_times(units.len())
         ))
         .look("Take the whole log of that moment, with the kernel's lines: journalctl -b -o short-monotonic.")
-        .times(said.len())
-        .shown_by(lines(said));
+        .times(units.len())
+        .shown_by(lines(units.iter().map(|u| u.0)));
     out.push(f);
 }

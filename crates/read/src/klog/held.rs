@@ -58,6 +58,7 @@ pub(super) fn begins_restore(message: &[u8]) -> bool {
 pub(super) fn not_written(message: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] =
         [b"Cannot find swap device", b"Cannot get swap writer", b"Not enough free swap"];
-    let creating = message.starts_with(b"Error ") && message.ends_with(b" creating image");
+    let is = |end: &[u8]| message.starts_with(b"Error ") && message.ends_with(end);
+    let creating = is(b" creating image") || is(b" creating hibernation image");
     creating || WORDS.iter().any(|w| message.starts_with(w))
 }

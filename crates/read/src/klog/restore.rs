@@ -8,6 +8,7 @@ use super::prefix::Record;
 use super::state::Log;
 use super::steps;
 use dormouse_base::image::{ImageStep, ImageWork};
+use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 
 /// The image's clock goes on within this time of when it was made.
@@ -19,7 +20,8 @@ impl Log<'_> {
     pub(super) fn loses_image(&mut self, message: &[u8]) -> bool {
         const WORDS: [&[u8]; 2] = [b"Failed to load image", b"Failed to load hibernation image"];
         let loses = WORDS.iter().any(|w| message.starts_with(w));
-        if let Some(c) = self.t.current().filter(|c| loses && !c.cycle.lines.begun) {
+        self.reads_image |= loses;
+        if let Some(c) = self.t.current().filter(|c| loses && !c.over && !c.cycle.lines.begun) {
             c.cycle.reads_image |= c.cycle.phases.is_empty();
         }
         loses
@@ -33,11 +35,24 @@ impl Log<'_> {
         }
         let end = self.now;
         let made = self.c.image_made.replace(end).filter(|made| *made < end);
-        self.c.sleep_from = Some(end);
+        self.core_is_down();
         if let Some((start, c)) = made.zip(self.t.current()) {
             c.cycle.image.push(ImageStep { work: ImageWork::Copy, start, end, bytes: 0 });
         }
         true
+    }
+
+    /// The image is made with the system core down (kernel/power/hibernate.c:create_image), of
+    /// which no line tells: up to now that is the way down.
+    pub(super) fn core_is_down(&mut self) {
+        let now = self.now;
+        self.c.sleep_from = Some(now);
+        let last = self.t.current().and_then(|c| c.cycle.phases.last_mut());
+        match last.filter(|p| p.phase == Phase::SyscoreSuspend) {
+            Some(down) => down.end = now,
+            None if self.c.syscore.is_none() => self.plain(Phase::SyscoreSuspend, now, now, 0),
+            None => {}
+        }
     }
 
     /// The open cycle has made an image, and another kernel begins: whether it is taken

@@ -135,15 +135,18 @@ impl<'t> Log<'t> {
         // Prose between two excerpts has no time either.
         self.was_timed |= self.timed;
         self.ever_timed |= self.timed;
-        let before = self.t.open_serial();
+        let newest = |log: &mut Self| log.t.current().map_or(0, |c| c.serial);
+        let (before, last) = (self.t.open_serial(), newest(self));
         let known = self.meaning(r, at);
         let open = self.t.open_serial();
-        if known && before.max(open) != 0 {
+        // The line that ends a sleep may be the first of it in the text.
+        let alone = open == 0 && newest(self) > last;
+        if known && (before.max(open) != 0 || alone) {
             self.place(r, at);
         }
         self.sync();
         self.c.timed |= self.timed;
-        if open != before && open != 0 {
+        if open != before && open != 0 || alone {
             self.began(r, at);
         }
         known

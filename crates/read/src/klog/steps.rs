@@ -18,6 +18,7 @@ use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
+use dormouse_doctor::refusal::{self, Refusal};
 
 /// What an elapsed time that is cut to milliseconds may lack.
 pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
@@ -44,12 +45,31 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     if !said(r) && (entry(text).is_some() || message(r.text) == b"hibernation entry") {
         return false;
     }
+    if log.t.open_serial() == 0 {
+        comes_back(log, text, &stamp);
+    }
     if begin(log, text, &stamp) || tasks(log, r, text, &stamp) || devices(log, r, text, &stamp) {
         only_main(log, text, &stamp);
         return true;
     }
     let begun = firmware::begins(log, text, &stamp, said(r));
-    machine(log, text) || image(log, text) || other(log, r, text, at) || begun
+    machine(log, text) || image(log, text, &stamp, said(r)) || other(log, r, text, at) || begun
+}
+
+/// A text that begins on the way up, or has no more of a sleep than its last lines: they open
+/// an attempt without a beginning. The kernel that reads an image thaws tasks too.
+fn comes_back(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
+    const BACK: [&[u8]; 5] = [
+        b"Enabling non-boot CPUs",
+        b"Enabling nonboot CPUs",
+        b"OOM killer enabled.",
+        b"Restarting tasks ...",
+        b"Restarting tasks: ",
+    ];
+    if BACK.iter().any(|w| text.starts_with(w)) && !log.reads_image {
+        log.open(stamp, false);
+        log.sync();
+    }
 }
 
 /// Where the log names who printed a line (CONFIG_PRINTK_CALLER, vendors): the
@@ -386,27 +406,19 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         log.c.phase = Some(Phase::Suspend);
         log.c.base = log.now;
         log.c.covered = log.now;
-    } else if text.starts_with(b"Some devices failed to suspend") {
-        log.is_piece(stamp);
-        log.c.given_up = true;
-        if let Some(c) = log.t.current() {
-            c.told.aborted = true;
-        }
-        log.refuse(Phase::Suspend);
-    } else if text.starts_with(b"active wakeup source: ") {
-        // Before 3.15 that is all that pm_wakeup_pending prints.
+    } else if text.starts_with(b"active wakeup source: ")
+        || text.starts_with(b"last active wakeup source: ")
+    {
+        // Some kernels print that alone of all that pm_wakeup_pending has.
         let down = log.c.phase.is_some_and(|p| p.direction() == Direction::Suspend);
         if let Some(c) = log.t.current().filter(|c| down && !c.over) {
             c.told.wakeup = true;
             log.interrupt();
         }
-    } else if text.starts_with(b"Wakeup pending") || text.starts_with(b"last active wakeup source")
-    {
-        if text.starts_with(b"Wakeup pending") {
-            log.is_piece(stamp);
-            if let Some(c) = log.t.current() {
-                c.told.wakeup = true;
-            }
+    } else if text.starts_with(b"Wakeup pending") {
+        log.is_piece(stamp);
+        if let Some(c) = log.t.current() {
+            c.told.wakeup = true;
         }
         log.interrupt();
     } else if text::find_known(text, &r.pairs, b"**** DPM device timeout ****").is_some() {
@@ -423,7 +435,27 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
             log.refuse(Phase::Suspend);
         }
     } else {
-        return failure(log, r, text, stamp);
+        return given_up(log, text, stamp) || failure(log, r, stamp);
+    }
+    true
+}
+
+/// The core gives a sleep up, and names no device ([`refusal::of_core`]). Whether it does.
+fn given_up(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    const FIRST: &[u8] = b"SENA";
+    let text = message(text);
+    if !text.first().is_some_and(|b| FIRST.contains(b)) {
+        return false;
+    }
+    let said = String::from_utf8_lossy(text);
+    let Some(phase) = refusal::of_core(&said) else { return false };
+    log.is_piece(stamp);
+    // The last that the core says of it: others name the CPU or the callback before.
+    log.c.given_up |= said.starts_with("Some ") || said.starts_with("Non-boot ");
+    log.refuse(phase);
+    if let Some(c) = log.t.current() {
+        c.told.aborted = true;
+        c.told.error = refusal::cpu(&said).map(|c| c.1).or(c.told.error);
     }
     true
 }
@@ -482,59 +514,30 @@ fn over(
     }
 }
 
-/// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, the older
-/// `PM: Device DEV failed to suspend: error -16`, and `DRV DEV: PM: not prepared for power
-/// transition: code -22` (drivers/base/power/main.c:dpm_prepare).
-fn failure(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    const UNPREPARED: &[u8] = b": not prepared for power transition: code ";
-    if let Some(at) = text::find_known(text, &r.pairs, UNPREPARED) {
-        let code = number(&text[at + UNPREPARED.len()..]).and_then(|e| i32::try_from(e).ok());
-        let Some(errno) = code.filter(|e| *e != 0) else { return false };
-        log.is_piece(stamp);
-        refused(log, &text[..at], errno, Phase::Prepare);
-        return true;
-    }
-    let Some(at) = text::find_known(text, &r.pairs, b"failed to ") else {
+/// A device that refuses ([`refusal::of_device`]).
+fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
+    const WORDS: [&[u8]; 2] = [b"failed to ", b" for power transition: "];
+    if WORDS.iter().all(|w| text::find_known(r.text, &r.pairs, w).is_none()) {
         if r.pairs.may_have(b" returns -") {
-            log.returns(text);
+            log.returns(r.text);
         }
         return false;
-    };
-    let Some(sign) = text::find(&text[at..], b": error ") else { return false };
-    let Some(errno) = number(&text[at + sign + b": error ".len()..]) else { return false };
-    let Ok(errno) = i32::try_from(errno) else { return false };
-    let verb = &text[at + b"failed to ".len()..];
-    if ![&b"suspend"[..], b"freeze", b"prepare", b"poweroff", b"hibernate"]
-        .iter()
-        .any(|v| verb.starts_with(v))
-    {
-        return false;
     }
-    let way = &verb[..sign - b"failed to ".len()];
-    let has = |word: &[u8]| text::find(way, word).is_some();
-    let phase = match () {
-        () if has(b" noirq") => Phase::Noirq,
-        () if has(b" late") => Phase::Late,
-        () if has(b"prepare") => Phase::Prepare,
-        () => Phase::Suspend,
-    };
+    let said = String::from_utf8_lossy(r.text);
+    let Some(refusal) = refusal::of_device(&said).filter(|f| !f.is_up()) else { return false };
     log.is_piece(stamp);
-    refused(log, &text[..at], errno, phase);
+    refused(log, &refusal);
     true
 }
 
-/// The device that `owner` names ended the way down in `phase`.
-fn refused(log: &mut Log<'_>, owner: &[u8], errno: i32, phase: Phase) {
-    let owner = owner.trim_ascii_end();
-    let (driver, device) = if let Some(device) = owner.strip_prefix(b"Device ") {
-        (&b""[..], device)
-    } else {
-        let owner = owner.strip_suffix(b": PM:").or(owner.strip_suffix(b": PM")).unwrap_or(owner);
-        super::calls::split(owner.strip_suffix(b":").unwrap_or(owner))
-    };
-    let at = log.now;
+/// The device of `refusal` ended the way down.
+fn refused(log: &mut Log<'_>, refusal: &Refusal<'_>) {
+    let owner = refusal.owner.as_bytes();
+    let (driver, device) =
+        if refusal.no_driver { (&b""[..], owner) } else { super::calls::split(owner) };
+    let (at, errno) = (log.now, refusal.error);
     // Somebody cut the name off, which the line before has too.
-    let nameless = device.is_empty() || device == b"PM";
+    let nameless = device.is_empty();
     let before = log.c.returned.take().filter(|r| nameless && r.1 == errno);
     let (driver, device) =
         before.as_ref().map_or((driver, device), |(owner, _)| super::calls::split(owner));
@@ -542,7 +545,7 @@ fn refused(log: &mut Log<'_>, owner: &[u8], errno: i32, phase: Phase) {
         let key = DeviceKey { driver, device, parent: b"", driver_known: false };
         log.t.note_failure(&key, errno, at);
     }
-    log.refuse(phase);
+    log.refuse(refusal.phase);
 }
 
 /// The device that stands before `: PM: `.
@@ -689,27 +692,47 @@ fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
 }
 
 /// What a hibernation says of its image.
-fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
+fn image(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
     let text = message(text);
-    if log.t.open_serial() == 0 {
-        return false;
-    }
-    if text.starts_with(b"Creating image") || text.starts_with(b"Need to copy ") {
-        log.t.set_mode(Mode::Disk);
-        log.t.touch(&Stamp { time: log.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
-        log.c.image_made = Some(log.now);
-        return true;
-    }
     if log.loses_image(text) {
         return true;
     }
+    let step = image_step(text);
+    // A text may begin where the image is made, or have no more than that this failed.
+    let makes = step.is_some_and(|s| s.0 == ImageWork::Allocate) || making(text);
+    if log.t.open_serial() == 0 {
+        if said && not_written(text) {
+            log.is_piece(stamp);
+        } else if said && makes {
+            log.open(stamp, false);
+        } else {
+            return false;
+        }
+        log.sync();
+        log.t.set_mode(Mode::Disk);
+    }
+    if text.starts_with(b"Preallocating image memory") {
+        settle(log, stamp);
+        log.t.touch(&log_stamp(log, stamp));
+        return true;
+    }
+    if makes && step.is_none() {
+        log.t.set_mode(Mode::Disk);
+        log.t.touch(&Stamp { time: log.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
+        log.c.image_made = Some(log.now);
+        log.core_is_down();
+        return true;
+    }
     if not_written(text) {
+        if text.starts_with(b"Error ") && log.c.image_made.is_some() {
+            log.core_is_down();
+        }
         if let Some(c) = log.t.current().filter(|c| !c.cycle.reads_image) {
             c.told.image_failed = true;
         }
         return true;
     }
-    let Some((work, bytes, took)) = image_step(text) else { return log.copies(text) };
+    let Some((work, bytes, took)) = step else { return log.copies(text) };
     advance(log, took);
     let now = log.now;
     let written = (work == ImageWork::Write).then_some(now);
@@ -720,6 +743,18 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
         c.last = c.last.max(now);
     }
     true
+}
+
+/// A kernel makes an image (kernel/power/snapshot.c:hibernate_preallocate_memory,
+/// swsusp_save; `Creating hibernation image` before 5.x).
+fn making(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 4] = [
+        b"Preallocating image memory",
+        b"Creating image",
+        b"Creating hibernation image",
+        b"Need to copy ",
+    ];
+    WORDS.iter().any(|w| text.starts_with(w))
 }
 
 /// `Wrote 1600452 kbytes in 20.06 seconds (77.91 MB/s)`: what was done, how much and for

@@ -98,6 +98,8 @@ pub(crate) struct Told {
     pub wakeup: bool,
     /// Some phase was aborted.
     pub aborted: bool,
+    /// With this error, of no device.
+    pub error: Option<i32>,
     /// The source is a kernel log, which prints why a cycle was given up: no
     /// reason given means that there was none.
     pub is_log: bool,

@@ -70,7 +70,7 @@ pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         Outcome::ImageFailed
     } else if told.aborted && cycle.asleep.is_none() && !told.wakeup {
         // Whatever else the text has of it.
-        Outcome::AbortedByDevice { device: None, errno: 0 }
+        Outcome::AbortedByDevice { device: None, errno: told.error.unwrap_or(0) }
     } else if told.aborted && cycle.asleep.is_none() {
         Outcome::AbortedByWakeup
     } else if !came_back {

@@ -132,9 +132,9 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
             "aborted, cause not in this log".into()
         }
         Outcome::AbortedByDevice { device, errno } => {
-            let by = device.map_or("a device", |d| name(capture, d));
+            let by = device.map(|d| format!(" by {}", safe(name(capture, d)))).unwrap_or_default();
             let errno = if errno == 0 { String::new() } else { format!(" (error {errno})") };
-            format!("aborted by {}{errno}", safe(by))
+            format!("aborted{by}{errno}")
         }
         Outcome::AbortedByWakeup if capture.losses.count("abort_cause_unproven") > 0 => {
             "aborted, probably by a wakeup event".into()

@@ -1,0 +1,175 @@
+//! Lines in which the core says that a sleep is given up: by a device that refuses a step of
+//! it, or by a step that no device has (2.6.32 to 7.3; kernels of Android say it once more
+//! behind `Abort: `, kernel/power/wakeup_reason.c).
+
+use dormouse_base::phase::{Direction, Phase};
+
+/// A device that refuses (drivers/base/power/main.c:pm_dev_err, dpm_prepare).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    /// Driver and device, or the device alone; empty where somebody cut them off.
+    pub owner: &'a str,
+    /// Only the device: kernels before 5.10 do not name its driver.
+    pub no_driver: bool,
+    /// The error.
+    pub error: i32,
+    /// What it refused; a phase of the way up ends no sleep.
+    pub phase: Phase,
+}
+
+/// What a message says of a device that refuses:
+/// `DRIVER DEVICE: PM: failed to suspend async: error -16`,
+/// `PM: Device DEVICE failed to suspend async: error -16` (before 5.10),
+/// `DRIVER DEVICE: PM: not prepared for power transition: code -22`,
+/// `PM: Device DEVICE not prepared for power transition: code -22` (3.0 to 5.11),
+/// `PM: Failed to prepare device DEVICE for power transition: error -16` (2.6).
+pub fn of_device(text: &str) -> Option<Refusal<'_>> {
+    let bare = bare(text);
+    if let Some(rest) = bare.strip_prefix("Failed to prepare device ") {
+        let (owner, error) = rest.split_once(" for power transition: error ")?;
+        return refusal(owner, true, error, Phase::Prepare);
+    }
+    let (front, phase, error) =
+        if let Some((front, error)) = bare.split_once("not prepared for power transition: code ") {
+            (front, Phase::Prepare, error)
+        } else {
+            let (front, rest) = bare.split_once("failed to ")?;
+            let (way, error) = rest.split_once(": error ")?;
+            (front, phase(way)?, error)
+        };
+    let front = front.trim_end();
+    if let Some(device) = front.strip_prefix("Device ") {
+        return refusal(device, true, error, phase);
+    }
+    // Drivers say such things of themselves, without the core's mark.
+    let marked = front.is_empty() && bare.len() < text.len();
+    let owner = front.strip_suffix(": PM:").or(marked.then_some(""))?;
+    refusal(owner, false, error, phase)
+}
+
+fn refusal<'a>(owner: &'a str, no_driver: bool, error: &str, phase: Phase) -> Option<Refusal<'a>> {
+    let error = error.trim();
+    let end = error.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(error.len());
+    let error = error[..end].parse().ok().filter(|&e: &i32| e != 0)?;
+    Some(Refusal { owner: owner.trim(), no_driver, error, phase })
+}
+
+/// `suspend noirq`, `freeze late async`: words of drivers/base/power/main.c:pm_verb, and what
+/// pm_dev_err puts behind. Nothing of `quiesce`, which ends no sleep.
+fn phase(way: &str) -> Option<Phase> {
+    let is = |verbs: &[&str]| verbs.iter().any(|v| way.starts_with(v));
+    let has = |word: &str| way.contains(word);
+    if is(&["suspend", "freeze", "poweroff", "hibernate"]) {
+        Some(match () {
+            () if has(" noirq") => Phase::Noirq,
+            () if has(" late") => Phase::Late,
+            () => Phase::Suspend,
+        })
+    } else if is(&["prepare"]) {
+        Some(Phase::Prepare)
+    } else if is(&["resume", "restore", "thaw", "recover"]) {
+        Some(match () {
+            () if has(" noirq") => Phase::ResumeNoirq,
+            () if has(" early") => Phase::ResumeEarly,
+            () => Phase::Resume,
+        })
+    } else {
+        None
+    }
+}
+
+/// The phase in which the core gives a sleep up with such a line, which names no device:
+/// kernel/power/suspend.c:suspend_devices_and_enter, suspend_enter; hibernate.c:create_image;
+/// kernel/cpu.c:freeze_secondary_cpus; drivers/base/syscore.c:syscore_suspend. What gives a
+/// restore up is none.
+pub fn of_core(text: &str) -> Option<Phase> {
+    const WORDS: [(&str, Phase); 5] = [
+        ("Some devices failed to suspend", Phase::Suspend),
+        ("Some devices failed to power down", Phase::Noirq),
+        ("Some system devices failed to power down", Phase::SyscoreSuspend),
+        ("Non-boot CPUs are not disabled", Phase::CpuOff),
+        ("System core suspend callback ", Phase::SyscoreSuspend),
+    ];
+    let text = bare(text);
+    if cpu(text).is_some() {
+        return Some(Phase::CpuOff);
+    }
+    let said = WORDS.iter().find(|w| text.starts_with(w.0))?;
+    (!text.ends_with("aborting resume")).then_some(said.1)
+}
+
+/// `Error taking CPU3 down: -16`: which CPU, and the error.
+pub fn cpu(text: &str) -> Option<(&str, i32)> {
+    let (cpu, error) = bare(text).strip_prefix("Error taking ")?.split_once(" down: ")?;
+    Some((cpu, error.trim().parse().ok()?))
+}
+
+/// A message without the marks of the core.
+fn bare(mut text: &str) -> &str {
+    for mark in ["PM: ", "PM: ", "hibernation: ", "Abort: "] {
+        text = text.strip_prefix(mark).unwrap_or(text);
+    }
+    text
+}
+
+impl Refusal<'_> {
+    /// It failed on the way up, which ends no sleep.
+    pub fn is_up(&self) -> bool {
+        self.phase.direction() == Direction::Resume
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_says_it_in_its_words() {
+        fn of(text: &str) -> Option<(&str, i32, Phase)> {
+            of_device(text).map(|r| (r.owner, r.error, r.phase))
+        }
+        fn said(owner: &str, error: i32, phase: Phase) -> Option<(&str, i32, Phase)> {
+            Some((owner, error, phase))
+        }
+        assert_eq!(
+            of("sdhci 4e000.mmc: PM: failed to suspend noirq: error -110"),
+            said("sdhci 4e000.mmc", -110, Phase::Noirq)
+        );
+        for mark in ["PM: ", "PM: PM: ", "Abort: "] {
+            let text = format!("{mark}Device 3-0050 failed to freeze late async: error -6");
+            assert_eq!(of(&text), said("3-0050", -6, Phase::Late));
+            let text = format!("{mark}Device 3-0050 not prepared for power transition: code -512");
+            assert_eq!(of(&text), said("3-0050", -512, Phase::Prepare));
+        }
+        assert_eq!(
+            of("PM: Failed to prepare device 5-2 for power transition: error -11"),
+            said("5-2", -11, Phase::Prepare)
+        );
+        assert_eq!(
+            of("hub 5-0:1.0: PM: not prepared for power transition: code -16"),
+            said("hub 5-0:1.0", -16, Phase::Prepare)
+        );
+        assert_eq!(of("PM: failed to suspend: error -5"), said("", -5, Phase::Suspend));
+        assert_eq!(
+            of("PM: Device 3-0050 failed to thaw early: error -6").map(|r| r.2),
+            Some(Phase::ResumeEarly)
+        );
+        // What drivers say of themselves, what ends a restore, and what is no failure.
+        assert_eq!(of("foo 3-0050: failed to suspend: error -6"), None);
+        assert_eq!(of("nvme nvme1: PM: failed to quiesce async: error -5"), None);
+        assert_eq!(of("PM: Device 3-0050 failed to suspend: error 0"), None);
+    }
+
+    #[test]
+    fn steps_without_devices_fail_too() {
+        assert_eq!(of_core("Error taking CPU5 down: -28"), Some(Phase::CpuOff));
+        assert_eq!(cpu("Error taking CPU5 down: -28"), Some(("CPU5", -28)));
+        assert_eq!(of_core("Non-boot CPUs are not disabled"), Some(Phase::CpuOff));
+        let core = "PM: System core suspend callback gic_suspend+0x0/0x40 failed.";
+        assert_eq!(of_core(core), Some(Phase::SyscoreSuspend));
+        let image = "PM: hibernation: Some devices failed to power down, aborting";
+        assert_eq!(of_core(image), Some(Phase::Noirq));
+        assert_eq!(of_core(&format!("{image} resume")), None);
+        assert_eq!(of_core("Error taking CPU5 up: -28"), None);
+    }
+}
