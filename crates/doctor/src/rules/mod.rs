@@ -20,6 +20,7 @@ pub(crate) mod platform;
 pub(crate) mod ready;
 mod rpm;
 mod source;
+mod stuck;
 pub(crate) mod sync;
 mod unit;
 pub(crate) mod wake;

@@ -12,6 +12,7 @@ mod firmware;
 mod freeze;
 mod grain;
 mod held;
+mod image;
 mod journal;
 mod last;
 mod number;

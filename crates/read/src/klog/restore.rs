@@ -4,6 +4,7 @@
 
 use super::grain::PAUSE;
 use super::held::{self, Restore};
+use super::image;
 use super::prefix::Record;
 use super::state::Log;
 use super::steps;
@@ -106,7 +107,7 @@ impl Log<'_> {
         restore.last = r.time.or(restore.last);
         let elapsed = restore.begun.zip(restore.last).map_or(Ns::ZERO, |(a, b)| b - a);
         let end = restore.made_at + elapsed;
-        let Some((work, bytes, took)) = steps::image_step(text) else { return Some(false) };
+        let Some((work, bytes, took)) = image::image_step(text) else { return Some(false) };
         if let Some(c) = self.t.current() {
             c.cycle.image.push(ImageStep { work, start: end - took, end, bytes });
             c.last = c.last.max(end);
