@@ -87,6 +87,8 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
     // What was asked for: a test of a mode goes by its level.
     let asked = begin.says("suspend entry (").then(|| begin.after("suspend entry (")).flatten();
     let asked = asked.and_then(|r| r.split(')').next());
+    // What it is called everywhere else (kernel/power/suspend.c:mem_sleep_labels).
+    let asked = asked.map(|a| if a == "shallow" { "standby" } else { a });
     let entry = if begin.says("Freezing ") { None } else { begin.time };
     let is_exit = |m: &&Message| m.says("suspend exit") || m.says("hibernation exit");
     let inside = messages[first..end].iter();

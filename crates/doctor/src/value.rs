@@ -108,6 +108,30 @@ fn stat(text: &str) -> Option<(&str, &str)> {
     (known || counts && number).then_some((name, value))
 }
 
+/// The rows in a line: people put several side by side, and words of theirs behind them.
+fn stats_of(text: &str) -> Vec<(&str, &str)> {
+    let mut out: Vec<(&str, &str)> = Vec::new();
+    let mut named: Option<&str> = None;
+    for part in text.split("  ").map(str::trim).filter(|p| !p.is_empty()) {
+        let known = stat(part);
+        match (named.take(), known) {
+            (Some(name), None) => out.push((name, part)),
+            (_, Some((name, ""))) => named = Some(name),
+            (_, Some(row)) => out.push(row),
+            (None, None) if matches!(part, "success:" | "fail:") => named = part.strip_suffix(':'),
+            // What does not begin with a row has none.
+            (None, None) if out.is_empty() => return out,
+            (None, None) => {}
+        }
+    }
+    out.extend(named.map(|name| (name, "")));
+    out.retain(|(name, value)| {
+        let number = value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty();
+        number || !matches!(*name, "success" | "fail")
+    });
+    out
+}
+
 /// A message of a log shows a value only with one of these: a path, a command, or emphasis
 /// that may hide them.
 const MARKS: [&str; 6] = ["/sys/", "/proc/sys", "kernel.", " grep ", "*", "`"];
@@ -130,9 +154,12 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
         }
         let text = m.text.trim();
         let marked = plain(text);
-        if let Some((name, value)) = stat(&marked).filter(|_| m.trust != Trust::Logged) {
-            let path = [STATS, name].join("/");
-            stats.push(Value { line: m.line, path, value: value.to_string() });
+        let rows = if m.trust == Trust::Logged { Vec::new() } else { stats_of(&marked) };
+        if !rows.is_empty() {
+            stats.extend(rows.into_iter().map(|(name, value)| {
+                let path = [STATS, name].join("/");
+                Value { line: m.line, path, value: value.to_string() }
+            }));
             (quiet, waiting) = (0, None);
             continue;
         }
@@ -183,6 +210,19 @@ const ROWS: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_of_attempts_stand_side_by_side() {
+        assert_eq!(
+            stats_of("success: 31   fail: 4    <- too many"),
+            [("success", "31"), ("fail", "4")]
+        );
+        assert_eq!(stats_of("last_failed_dev:\talx"), [("last_failed_dev", "alx")]);
+        assert_eq!(stats_of("last_failed_errno:  -16   (-EBUSY)"), [("last_failed_errno", "-16")]);
+        assert_eq!(stats_of("last_failed_dev:"), [("last_failed_dev", "")]);
+        assert_eq!(stats_of("It was a success: it slept"), []);
+        assert_eq!(stats_of("success: it slept"), []);
+    }
 
     #[test]
     fn both_forms_and_no_others() {

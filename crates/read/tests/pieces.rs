@@ -629,3 +629,125 @@ fn the_sync_of_an_old_hibernation_ends_before_its_image() {
     // Up to the image, by the stamps.
     assert_eq!(list[0].suspend_time(), Some(Ns::from_ms(3_700)));
 }
+
+#[test]
+fn lines_of_the_platform_and_commands_tell_the_sleep_state() {
+    let down = [
+        (7_000, "PM: Syncing filesystems ... done."),
+        (7_020, "Freezing user space processes ... (elapsed 0.001 seconds) done."),
+    ];
+    let log = |more: &[(u32, &str)]| stamped(&[&down[..], more].concat());
+    let mode = |text: &str| cycles(text).first().map(|c| c.mode);
+    assert_eq!(mode(&log(&[])), Some(Mode::Unknown));
+    assert_eq!(
+        mode(&log(&[(7_100, "ACPI: PM: Preparing to enter system sleep state S3")])),
+        Some(Mode::Deep)
+    );
+    assert_eq!(mode(&log(&[(7_100, "ACPI: Low-level resume complete")])), Some(Mode::Deep));
+    assert_eq!(
+        mode(&log(&[(7_100, "ACPI: PM: Waking up from system sleep state S1")])),
+        Some(Mode::Standby)
+    );
+    assert_eq!(mode(&log(&[(7_100, "PM: resume from suspend-to-idle")])), Some(Mode::S2idle));
+    assert_eq!(
+        mode(&format!("# echo freeze > /sys/power/state\n{}", log(&[]))),
+        Some(Mode::S2idle)
+    );
+    let prompt = "root@board:~# echo -n mem > /sys/power/state\n";
+    let off = log(&[(7_100, "Disabling non-boot CPUs ...")]);
+    assert_eq!(mode(&format!("{prompt}{}", log(&[]))), Some(Mode::Unknown), "mem may be any");
+    assert_eq!(mode(&format!("{prompt}{off}")), Some(Mode::Deep));
+    let rtcwake = "rtcwake: wakeup from \"freeze\" using /dev/rtc1 at Mon Jan  4 10:00:00 2021\n";
+    assert_eq!(mode(&format!("{rtcwake}{}", log(&[]))), Some(Mode::S2idle));
+    assert_eq!(
+        mode(&format!("I tried echo freeze > /sys/power/state too.\n{}", log(&[]))),
+        Some(Mode::Unknown)
+    );
+    let shallow = judge(
+        &heard(
+            "log",
+            log(&[]).replace("Syncing filesystems ... done.", "suspend entry (shallow)").as_bytes(),
+        )
+        .case,
+    )
+    .sleeps;
+    assert_eq!(shallow[0].mode, "standby");
+}
+
+#[test]
+fn items_of_a_list_are_lines_of_a_log() {
+    let text = "The last one:\n\n- `PM: suspend entry 2025-01-02 10:00:00.100000000 UTC`\n\
+        - `PM: Suspending system (mem)`\n- `PM: Device 1c000.lcd failed to suspend: error -62`\n\
+        - `PM: suspend exit 2025-01-02 10:00:00.900000000 UTC`\n";
+    for text in [text.to_string(), text.replace('`', ""), text.replace("- ", "* ")] {
+        let list = cycles(&text);
+        assert_eq!(
+            (list.len(), list[0].mode, list[0].lines.closed),
+            (1, Mode::Deep, true),
+            "{text}"
+        );
+        assert!(matches!(list[0].outcome, Outcome::AbortedByDevice { errno: -62, .. }), "{text}");
+    }
+    let stamps = text.replace("`PM:", "[   12.000000] PM:").replace("UTC`", "UTC").replace('`', "");
+    assert_eq!(cycles(&stamps).len(), 1);
+    assert_eq!(cycles("- PM: suspend entry (deep) is the last line\n- it hangs then\n").len(), 0);
+}
+
+#[test]
+fn quoted_refusals_without_stamps_are_attempts() {
+    let text = "> $ echo mem > /sys/power/state\n\
+        > pca 3-0020: PM: dpm_run_callback(): pca_suspend+0x1/0xa8 returns -71\n\
+        > pca 3-0020: PM: failed to suspend: error -71\n\
+        > PM: Some devices failed to suspend, or early wake event detected\n";
+    assert!(matches!(cycles(text)[0].outcome, Outcome::AbortedByDevice { errno: -71, .. }));
+    assert_eq!(
+        cycles("It says PM: failed to suspend: error -71\nSome devices failed to suspend\n").len(),
+        0
+    );
+}
+
+#[test]
+fn a_console_that_goes_on_with_a_boot_loader_tells_of_no_return() {
+    let down = stamped(&DOWN).replace('[', "[2026-02-03 04:05:06.100] [");
+    let boot = "U-Boot SPL 2024.10 (Jan 08 2025 - 02:00:00 +0000)\nTrying to boot from MMC2\n\
+        [2026-02-03 04:05:16.100] [    0.000000] Booting Linux on physical CPU 0x0\n\
+        [2026-02-03 04:05:16.100] [    0.000000] Linux version 6.6.9 (a@b) #1 SMP\n";
+    assert_eq!(ids(&format!("{down}{boot}")), ["no-return"]);
+}
+
+#[test]
+fn only_queues_that_freeze_are_named() {
+    let text = |flags: &str| {
+        format!(
+            "[  61.000000] Freezing remaining freezable tasks ...\n\
+             [  81.004000] Freezing of tasks failed after 20.004 seconds (0 tasks refusing to freeze, wq_busy=1):\n\
+             [  81.005000] Showing busy workqueues and worker pools:\n\
+             [  81.006000] workqueue events: flags=0x0\n\
+             [  81.007000]   pwq 2: cpus=1 node=0 flags=0x0 nice=0 active=3/256 refcnt=4\n\
+             [  81.008000] workqueue usb_hub_wq: flags={flags}\n\
+             [  81.009000]   pwq 0: cpus=0 node=0 flags=0x0 nice=0 active=1/256 refcnt=2\n\
+             [  81.010000]     in-flight: 77:hub_event\n"
+        )
+    };
+    let said = |flags: &str| {
+        judge(&heard("log", text(flags).as_bytes()).case).findings[0].sentence.clone()
+    };
+    assert!(
+        said("0x4").starts_with("Workqueue usb_hub_wq was still busy with hub_event"),
+        "{}",
+        said("0x4")
+    );
+    assert!(!said("0x4").contains("events had"), "{}", said("0x4"));
+    assert!(said("0x2").contains("does not show which"), "{}", said("0x2"));
+}
+
+#[test]
+fn a_sleep_of_less_than_a_second_is_told() {
+    let text = |s: &str| {
+        format!(
+            "[  50.000000] ACPI: Low-level resume complete\n[  50.000100] Suspended for {s} seconds\n"
+        )
+    };
+    assert_eq!(ids(&text("0.204")), ["wake-at-once"]);
+    assert_eq!(ids(&text("61.204")), [""; 0]);
+}

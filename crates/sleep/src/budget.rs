@@ -30,6 +30,9 @@ pub struct Budgeted {
     pub suspend: Option<Half>,
     /// Of resume.
     pub resume: Option<Half>,
+    /// A first sleep after boot is among the cycles.
+    #[serde(skip)]
+    pub after_boot: bool,
 }
 
 /// What became of everything that a check was asked.
@@ -128,6 +131,7 @@ pub fn judge<'a>(
     Budgeted {
         suspend: half(Direction::Suspend, budgets.suspend),
         resume: half(Direction::Resume, budgets.resume),
+        after_boot: cycles.clone().any(|(_, c, _)| c.first_after_boot),
     }
 }
 

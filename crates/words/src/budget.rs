@@ -24,9 +24,13 @@ pub fn text(answer: &Gated, typed: &str, colour: bool) -> String {
     }
     let mut halves = answer.budgets.halves().peekable();
     let trust = match halves.peek() {
-        Some(_) => {
+        Some(_) if answer.budgets.after_boot => {
             "As recorded, the first sleep after boot among them. What firmware takes before the \
              kernel runs is in no recording, and not in these times."
+        }
+        Some(_) => {
+            "As recorded. What firmware takes before the kernel runs is in no recording, and not \
+             in these times."
         }
         None => "A limit holds only if the input proves it; what it does not hold is no success.",
     };

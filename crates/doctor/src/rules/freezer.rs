@@ -424,7 +424,13 @@ struct Queue<'a> {
     works: Vec<&'a str>,
     /// It has work that runs.
     runs: bool,
+    /// It takes part in the freezing, as far as its flags tell: others block nothing, and
+    /// kernels before 5.16 list them too (kernel/workqueue.c:show_workqueue_state).
+    freezes: bool,
 }
+
+/// `WQ_FREEZABLE` of include/linux/workqueue.h, 2.6.36 to 7.3.
+const FREEZABLE: u64 = 4;
 
 /// `in-flight: 230:disk_events_workfn, 99:other_fn BAR(7)`; the functions with the numbers
 /// of their workers.
@@ -439,7 +445,10 @@ fn queues(dump: &[Message]) -> Vec<Queue<'_>> {
         let text = m.text.trim_start();
         if let Some(rest) = text.strip_prefix("workqueue ") {
             let name = rest.split(':').next().unwrap_or(rest);
-            out.push(Queue { message: m, name, works: Vec::new(), runs: false });
+            let flags = rest.split_once("flags=0x").map(|f| f.1.split(' ').next().unwrap_or(f.1));
+            let flags = flags.and_then(|f| u64::from_str_radix(f, 16).ok());
+            let freezes = flags.is_none_or(|f| f & FREEZABLE != 0);
+            out.push(Queue { message: m, name, works: Vec::new(), runs: false, freezes });
         } else if let Some(q) = out.last_mut() {
             if let Some(list) = text.strip_prefix("in-flight: ") {
                 q.works.extend(works(list));
@@ -458,7 +467,11 @@ fn queues(dump: &[Message]) -> Vec<Queue<'_>> {
 /// A workqueue that was busy.
 fn workqueue(case: &Case, f: &Failure) -> Finding {
     let dump = &case.messages[f.at..case.messages.len().min(f.at + 200)];
-    let list = queues(dump);
+    let mut list = queues(dump);
+    let listed: Vec<String> = list.iter().take(3).map(|q| q.name.to_string()).collect();
+    list.retain(|q| q.freezes);
+    // The one that is meant was left out.
+    let hidden = list.is_empty() && !listed.is_empty();
     let begin = case.messages[..f.at].iter().rposition(|m| m.says("Freezing "));
     let between = &case.messages[begin.map_or(f.at, |b| b + 1)..f.at];
     let timeout = between.iter().find(|m| m.has("error -110") || m.has("timed out"));
@@ -481,6 +494,10 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
     let others: Vec<String> =
         list.iter().skip(1).filter(|q| q.runs).map(|q| q.name.to_string()).collect();
     let others = match others.len() {
+        0 if hidden => format!(
+            " The text does not show which: it lists {}, which no freezing waits for.",
+            say::names(&listed)
+        ),
         0 => String::new(),
         _ => format!(" {} had work that ran too.", say::names(&others)),
     };

@@ -5,7 +5,7 @@ use super::night::{owner, turns};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, seconds};
 use crate::night::Fact;
 use crate::night::machine::Owner;
 use dormouse_base::say;
@@ -107,6 +107,42 @@ const WORDS: [&str; 6] = [
     " is active",
 ];
 
+/// Nobody asks for a sleep that is shorter. Ours: the clock that wakes has whole seconds.
+const SHORT: Ns = Ns(1_000_000_000);
+
+/// A sleep that was over at once, by what the kernel's clock says of it
+/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 4.13 to 7.3): s2idle has a
+/// line for each turn, which count together.
+fn at_once(case: &Case, out: &mut Vec<Finding>) {
+    let slept = |m: &Message| {
+        let counts = m.says("Suspended for ") || m.says("Timekeeping suspended for ");
+        (counts && m.trust.is_of_a_kernel()).then(|| m.after("uspended for ").and_then(seconds))?
+    };
+    let whole = [&case.messages[..]];
+    let sleeps: Vec<&[Message]> = case.attempts.iter().map(|a| case.of(a)).collect();
+    let sleeps = if sleeps.is_empty() { &whole[..] } else { &sleeps };
+    let mut short: Vec<(Ns, &Message)> = Vec::new();
+    for sleep in sleeps {
+        let turns: Vec<(Ns, &Message)> =
+            sleep.iter().filter_map(|m| Some((slept(m)?, m))).collect();
+        let sum = turns.iter().map(|t| t.0).fold(Ns::ZERO, |a, b| a + b);
+        short.extend(turns.last().filter(|_| sum < SHORT).map(|t| (sum, t.1)));
+    }
+    let Some(least) = short.iter().map(|s| s.0).min() else { return };
+    let (who, least) = (short.len(), say::span(least));
+    let text = match who {
+        1 => format!("A sleep was over after {least}: something woke the machine at once."),
+        n => format!("{n} sleeps were over at once, the shortest after {least}."),
+    };
+    out.push(
+        Finding::new(("wake-at-once", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!("{text} No line says what it was."))
+            .look("echo 1 > /sys/power/pm_debug_messages names it; so does cat /sys/power/pm_wakeup_irq after the next sleep.")
+            .times(who)
+            .shown_by(lines(short.iter().map(|s| s.1))),
+    );
+}
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<Irq<'_>> = Vec::new();
     let mut how: Vec<(&str, &Message)> = Vec::new();
@@ -153,7 +189,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     reasons(case, &irqs, out);
     how.retain(|h| !h.0.is_empty());
     if irqs.is_empty() && pins.is_empty() && others.is_empty() && how.is_empty() {
-        return;
+        return at_once(case, out);
     }
     let mut evidence = lines(irqs.iter().map(|e| e.first));
     evidence.extend(lines(how.iter().map(|h| h.1)));

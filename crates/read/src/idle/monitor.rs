@@ -12,9 +12,10 @@ pub(crate) fn is_monitor(text: &str) -> bool {
     has_any(text, &["||"]) && text.lines().any(|l| head(plain(l)).is_some())
 }
 
-/// Cells of a line with groups: `0| 1|| 2`.
+/// Cells of a line with groups: `0| 1|| 2`, without marks that a page puts around one.
 fn cells(line: &str) -> Vec<&str> {
-    line.split('|').map(str::trim).filter(|c| !c.is_empty()).collect()
+    let mark = |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '_' | '~');
+    line.split('|').map(|c| c.trim_matches(mark)).filter(|c| !c.is_empty()).collect()
 }
 
 /// Columns of `PKG|CORE| CPU| C3 || C0 | Cx | Freq || POLL | C1`, in turbostat's

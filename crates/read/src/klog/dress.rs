@@ -12,6 +12,7 @@ const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr3(0xc2, 0x1b, b'<', line).and_then(|_| without_noise(line));
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
+    let clean = without_bullet(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = in_english(clean.as_deref().unwrap_or(line)).or(clean);
     let told = logcat(prefix::quotes(clean.as_deref().unwrap_or(line)));
     told.or(clean)
@@ -33,10 +34,41 @@ fn without_emphasis(line: &[u8]) -> Option<Vec<u8>> {
     let open = text::find(inner, close).filter(|_| close.len() <= 3)?;
     let (before, text) = (&inner[..open], &inner[open + close.len()..]);
     let prefix = before.trim_ascii_end();
-    let quoted = prefix.iter().all(|b| matches!(b, b'>' | b'|' | b' ' | b'\t'));
+    let listed = bullet(before).unwrap_or(prefix);
+    let quoted = listed.iter().all(|b| matches!(b, b'>' | b'|' | b' ' | b'\t'));
     let stamped = prefix.ends_with(b"]") || prefix.ends_with(b":");
     let begins = text.first().is_some_and(|b| *b != mark && *b != b' ');
+    // A list has nothing to do with what it quotes.
+    let before = if stamped { before } else { listed };
     ((quoted || stamped) && begins).then(|| [before, text].concat())
+}
+
+/// What stands before the mark of an item of a list, `- `, `* `, `12. `, with which `text`
+/// ends.
+fn bullet(text: &[u8]) -> Option<&[u8]> {
+    let item = text.strip_suffix(b" ")?.trim_ascii_end();
+    let (before, mark) = item.split_at(item.len().checked_sub(1)?);
+    match mark {
+        b"-" | b"*" => Some(before),
+        b"." | b")" => {
+            let digits = before.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+            (1..=3).contains(&digits).then(|| &before[..before.len() - digits])
+        }
+        _ => None,
+    }
+}
+
+/// A message of a log that is an item of a list, without the mark: what follows it is a stamp
+/// or the core's own mark, or stood in marks of code.
+fn without_bullet(line: &[u8]) -> Option<Vec<u8>> {
+    let body = prefix::quotes(line);
+    let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at))?;
+    let rest = &body[word + 1..];
+    let is = |b: &u8| b.is_ascii_digit() || *b == b' ';
+    let stamp = rest.strip_prefix(b"[").is_some_and(|r| r.first().is_some_and(is));
+    let quotes = &line[..line.len() - body.len()];
+    let known = stamp || rest.starts_with(b"PM: ") || text::find(rest, b": PM: ").is_some();
+    (known && bullet(&body[..=word])?.is_empty()).then(|| [quotes, rest].concat())
 }
 
 /// Without the escape sequences of `dmesg --color=always` and the tags of a web page, and
@@ -104,6 +136,10 @@ fn logcat(line: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(b": ");
     }
     out.extend_from_slice(text);
+    // All of a message that has no colon of its own was taken for the tag.
+    if text.is_empty() {
+        out.truncate(out.len() - if tag.is_empty() { 0 } else { 2 });
+    }
     Some(out)
 }
 

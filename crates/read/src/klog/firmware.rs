@@ -3,6 +3,7 @@
 use super::number::seconds;
 use super::state::Log;
 use crate::event::Stamp;
+use crate::text as bytes;
 use dormouse_base::cycle::Mode;
 
 /// A sleep of which a text kept the lines of ACPI alone, or of which it begins behind the
@@ -16,9 +17,17 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     let to_memory = |rest: &[u8]| rest == b"S3" || rest == b"S2" || rest == b"S1";
     let state = |before: &[u8]| acpi.and_then(|t| t.strip_prefix(before)).filter(|r| to_memory(r));
     let mode = |state: &[u8]| if state == b"S3" { Mode::Deep } else { Mode::Standby };
+    let woken = state(b"Waking up from system sleep state ");
+    let low = acpi.is_some_and(|t| t.starts_with(b"Low-level resume complete"));
+    let idle = text == b"resume from suspend-to-idle";
+    let up = woken.map(mode).or(low.then_some(Mode::Deep)).or(idle.then_some(Mode::S2idle));
+    if let Some(mode) = up.filter(|_| open) {
+        log.is_of(mode);
+    }
     if let Some(state) = state(b"Preparing to enter system sleep state ") {
         if open && log.c.woke.is_none() && log.c.quiet.1.is_none() {
-            return false;
+            log.is_of(mode(state));
+            return true;
         }
         log.open(stamp, false);
         log.sync();
@@ -30,18 +39,53 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     if open || !said {
         return false;
     }
-    let woken = state(b"Waking up from system sleep state ");
-    let low = acpi.is_some_and(|t| t.starts_with(b"Low-level resume complete"));
     let counted = ["Timekeeping suspended for ", "Suspended for "]
         .iter()
         .any(|t| text.strip_prefix(t.as_bytes()).and_then(seconds).is_some());
-    if woken.is_none() && !low && !counted {
+    if up.is_none() && !counted {
         return false;
     }
     log.t.cycle_at(stamp);
     log.sync();
-    if let Some(mode) = woken.map(mode).or(low.then_some(Mode::Deep)) {
+    if let Some(mode) = up {
         log.t.set_mode(mode);
     }
     true
+}
+
+impl Log<'_> {
+    /// A line proves the sleep state, which none named so far.
+    pub(super) fn is_of(&mut self, mode: Mode) {
+        if self.t.current().is_some_and(|c| c.cycle.mode == Mode::Unknown) {
+            self.t.set_mode(mode);
+        }
+    }
+}
+
+/// The state that somebody asks for: `# echo freeze > /sys/power/state`, or what rtcwake says
+/// (`wakeup from "freeze" using /dev/rtc0`). `mem` is what the kernel makes of it.
+pub(super) fn asked(text: &[u8]) -> Option<Mode> {
+    let mode = |word: &[u8]| match word {
+        b"freeze" => Some(Mode::S2idle),
+        b"standby" => Some(Mode::Standby),
+        b"mem" => Some(Mode::Deep),
+        _ => None,
+    };
+    let word = |t: &[u8]| t.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+    if let Some(at) = bytes::find(text, b"wakeup from ") {
+        // A log in JSON has a mark before the other.
+        let rest = &text[at + b"wakeup from ".len()..];
+        let rest = rest.strip_prefix(b"\\").unwrap_or(rest).strip_prefix(b"\"")?;
+        return mode(&rest[..word(rest)]);
+    }
+    let at = bytes::find(text, b"echo ")?;
+    let before = text[..at].trim_ascii_end();
+    if !(before.is_empty() || before.ends_with(b"#") || before.ends_with(b"$")) {
+        return None;
+    }
+    let rest = text[at + b"echo ".len()..].trim_ascii_start();
+    let rest = rest.strip_prefix(b"-n ").unwrap_or(rest);
+    let (asks, rest) = rest.split_at(word(rest));
+    let file = rest.trim_ascii().strip_prefix(b">")?.trim_ascii_start();
+    (file == b"/sys/power/state").then(|| mode(asks)).flatten()
 }

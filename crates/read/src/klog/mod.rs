@@ -136,10 +136,10 @@ struct Splitter {
 }
 
 /// Whether a line that begins as a comment of a trace is the prompt of root, with a command
-/// that reads a file.
+/// that reads a file or writes one.
 fn is_prompt(line: &[u8]) -> bool {
-    let commands: [&[u8]; 6] =
-        [b"# cat /", b"# more /", b"# less /", b"# head /", b"# tail /", b"# grep "];
+    let commands: [&[u8]; 7] =
+        [b"# cat /", b"# more /", b"# less /", b"# head /", b"# tail /", b"# grep ", b"# echo "];
     commands.iter().any(|c| line.starts_with(c))
 }
 

@@ -99,9 +99,10 @@ impl PerCycle {
         self.timed
     }
 
-    /// Whether a person may just have quoted a line or two.
+    /// Whether a person may just have quoted a line or two. A refusal with another line
+    /// of the core beside it is more.
     pub(crate) fn is_quote(&self) -> bool {
-        !self.logged && self.known < 3
+        !self.logged && self.known < if self.refusal.is_some() { 2 } else { 3 }
     }
 
     /// All its times move by `by`: see [`Tracker::shift_open`].

@@ -47,6 +47,8 @@ pub(super) struct Log<'t> {
     pub refused: bool,
     /// Lines of begin and end of such attempts.
     pub refusals: Vec<(u64, u64)>,
+    /// The state that was asked for last, `Deep` where that was `mem`.
+    pub asked: Option<Mode>,
     /// When an attempt began that was given up while its data was written: the sync goes
     /// on.
     pub unsynced: Option<Ns>,
@@ -100,6 +102,7 @@ impl<'t> Log<'t> {
             clocks: [None; 2],
             refused: false,
             refusals: Vec::new(),
+            asked: None,
             unsynced: None,
             restore: None,
             logs: Vec::new(),
@@ -172,6 +175,10 @@ impl<'t> Log<'t> {
 
     /// A cycle began with `r`: how does it say when, and is that another log?
     fn began(&mut self, r: &Record<'_>, at: u64) {
+        if let Some(mode) = self.asked.filter(|m| *m != Mode::Deep) {
+            self.asked = None;
+            self.is_of(mode);
+        }
         let when = match (r.time, prefix::order_of(r.said)) {
             (Some(_), _) if r.since.is_some() => When::Nothing,
             (Some(_), _) => When::Stamp,

@@ -47,6 +47,9 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     }
     if log.t.open_serial() == 0 {
         comes_back(log, text, &stamp);
+        if r.has(b"/sys/power/state") || r.has(b"wakeup from ") {
+            log.asked = firmware::asked(r.text).or(log.asked);
+        }
     }
     if begin(log, text, &stamp) || tasks(log, r, text, &stamp) || devices(log, r, text, &stamp) {
         only_main(log, text, &stamp);
@@ -70,6 +73,14 @@ fn comes_back(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
         log.open(stamp, false);
         log.sync();
     }
+}
+
+/// The last line of an attempt. Kernels of Android have one with the date too
+/// (kernel/power/suspend.c:pm_suspend_marker).
+fn is_exit(text: &[u8]) -> bool {
+    let dated = |rest: &[u8]| rest.first() == Some(&b' ') && rest.ends_with(b" UTC");
+    text.strip_prefix(b"suspend exit").is_some_and(|rest| rest.is_empty() || dated(rest))
+        || message(text) == b"hibernation exit"
 }
 
 /// Where the log names who printed a line (CONFIG_PRINTK_CALLER, vendors): the
@@ -311,11 +322,8 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
                 settle(log, stamp);
             }
         }
-    } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw))
-        || text == b"suspend exit"
-        || message(text) == b"hibernation exit"
-    {
-        if std::mem::take(&mut log.refused) && text == b"suspend exit" {
+    } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw)) || is_exit(text) {
+        if text == b"suspend exit" && std::mem::take(&mut log.refused) {
             if let Some(r) = log.refusals.last_mut() {
                 r.1 = stamp.at;
             }
@@ -323,7 +331,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         }
         settle(log, stamp);
         log.up();
-        let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now + log.c.late);
+        let exit = (is_exit(text) && log.timed).then_some(log.now + log.c.late);
         if let Some(c) = log.t.current() {
             c.over = true;
             let first = c.cycle.exit.is_none() && c.cycle.lines.first != 0;
@@ -564,6 +572,10 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.down = Some(now);
         log.c.cpu_from = Some(now);
         log.c.sleep_from = Some(now);
+        // s2idle keeps them.
+        if log.asked == Some(Mode::Deep) {
+            log.is_of(Mode::Deep);
+        }
     } else if text.starts_with(b"Enabling non-boot CPUs") {
         log.wake(now);
         if let Some(woke) = log.c.woke

@@ -67,7 +67,8 @@ impl Joiner {
             return None;
         }
         let record = prefix::strip(line);
-        let cut = calls::of(&record) == Some(calls::Line::Cut);
+        let freezer = record.text.starts_with(b"Freezing ") && record.text.ends_with(b" seconds");
+        let cut = freezer || calls::of(&record) == Some(calls::Line::Cut);
         let fresh = record.fresh || dress::is_of_android(line);
         if !fresh && !cut {
             return None;
@@ -88,6 +89,13 @@ impl Joiner {
             self.whole.extend_from_slice(unquoted(next).1.trim_ascii());
             if fresh && wide && (count == 1 || told.is_some()) {
                 told = Some((count, self.whole.len()));
+            }
+            // kernel/power/process.c:try_to_freeze_tasks goes on with who refuses.
+            if freezer {
+                let rest = unquoted(next).1.trim_ascii();
+                let goes_on = rest.starts_with(b"(") && text::find(rest, b" refusing to").is_some();
+                told = goes_on.then_some((count, self.whole.len())).or(told);
+                break;
             }
             let text = prefix::strip(&self.whole).text;
             if cut
@@ -124,6 +132,9 @@ fn is_rest(last: &[u8], next: &[u8]) -> bool {
     // `Begin: Waiting for root file system`: what another program says on a console.
     let word = text.split(|&b| b == b' ').next().unwrap_or(text);
     let speaks = word.first().is_some_and(u8::is_ascii_uppercase) && word.ends_with(b":");
+    // A machine starts anew, and its console goes on.
+    let loaders: [&[u8]; 4] = [b"U-Boot ", b"Trying to boot from ", b"coreboot-", b"barebox "];
+    let speaks = speaks || loaders.iter().any(|l| text.starts_with(l));
     // `drv dev:`, and what the core of power management says of it.
     let speaks = speaks && !(word == b"PM:" && last.trim_ascii_end().ends_with(b":"));
     let known = dress::plain(next);
@@ -193,6 +204,12 @@ mod tests {
         assert_eq!(joined(&format!("{owner}\n{rest}\n")).0, format!("{owner} {rest}"));
         assert_eq!(joined(&format!("{owner} is gone\n{rest}\n")).1, 0, "of another device");
         assert_eq!(joined(&format!("{long}\n...\n")).1, 0);
+        assert_eq!(joined(&format!("{long} x\nU-Boot SPL 2024.01 (Jan 08 2024)\n")).1, 0);
+        let freezer = "[  71.004000] Freezing of tasks failed after 20.004 seconds";
+        let refuse = "(2 tasks refusing to freeze, wq_busy=0):";
+        let whole = format!("{freezer} {refuse}");
+        assert_eq!(joined(&format!("{freezer}\n        {refuse}\n")), (whole, 1));
+        assert_eq!(joined(&format!("{freezer}\n        so I gave up\n")).1, 0);
         assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
     }
 
