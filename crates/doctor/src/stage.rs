@@ -109,6 +109,9 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
         Stage::new(Resume, Some(Phase::ResumeNoirq))
     } else if says("resume devices took") {
         Stage::new(Resume, Some(Phase::Complete))
+    } else if says("suspend debug: Waiting for ") || says("hibernation debug: Waiting for ") {
+        // kernel/power/suspend.c:suspend_test turns round there.
+        Stage::new(Resume, None)
     } else if says("Some devices failed to suspend") {
         // Those that went down come back.
         Stage::new(Resume, Some(Phase::Resume))

@@ -751,3 +751,27 @@ fn a_sleep_of_less_than_a_second_is_told() {
     assert_eq!(ids(&text("0.204")), ["wake-at-once"]);
     assert_eq!(ids(&text("61.204")), [""; 0]);
 }
+
+#[test]
+fn a_warning_is_told_with_its_words_and_its_half() {
+    let warning = [
+        (8_000, "------------[ cut here ]------------"),
+        (8_001, "WARNING: at kernel/irq/manage.c:471 resume_device_irqs+0x50/0x78()"),
+        (8_002, "Unbalanced enable for IRQ 83"),
+        (8_003, "Modules linked in: snd_x"),
+        (8_004, "CPU: 0 PID: 922 Comm: sh Not tainted 3.18.20 #3"),
+    ];
+    let first = |text: &str| judge(&heard("log", text.as_bytes()).case).findings.remove(0);
+    let up = [(7_900, "PM: noirq resume of devices complete after 0.612 msecs")];
+    let f = first(&stamped(&[&up[..], &warning].concat()));
+    assert!(f.why.contains("Unbalanced enable for IRQ 83"), "{f:?}");
+    let silent = [&up[..], &warning[..2], &warning[3..]].concat();
+    assert_eq!(first(&stamped(&silent)).why, "");
+    // A test turns round where it waits.
+    let test = [
+        (1_000, "PM: suspend of devices complete after 40.000 msecs"),
+        (1_010, "PM: suspend debug: Waiting for 5 second(s)."),
+    ];
+    let f = first(&stamped(&[&test[..], &warning].concat()));
+    assert!(f.sentence.contains("while devices resumed"), "{}", f.sentence);
+}

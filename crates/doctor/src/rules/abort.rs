@@ -266,7 +266,7 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
         let at = *places.entry((f.device, f.error, f.up)).or_insert(groups.len());
         if at == groups.len() {
             let messages = Vec::new();
-            let driver = || driver_of(&case.messages[i.saturating_sub(NEAR)..i], f.device, f.error);
+            let driver = || driver_of(&case.messages[i.saturating_sub(NEAR)..i], f.device);
             groups.push(Group {
                 device: f.device,
                 driver: if f.driver.is_empty() { driver() } else { f.driver },
@@ -286,22 +286,16 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     lost(case, &groups, out);
 }
 
-/// The driver of a device that failed with `error`, by the lines before: what it said of the
-/// device, or the module whose function returned the error. Empty if none tells.
-fn driver_of<'a>(before: &'a [Message], device: &str, error: i32) -> &'a str {
+/// The driver of a device, by what it said of it just before; empty if nothing.
+fn driver_of<'a>(before: &'a [Message], device: &str) -> &'a str {
     let is = |word: &&str| {
         let name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         !word.is_empty() && word.bytes().all(name)
     };
-    let (own, returns) = (format!(" {device}: "), format!("] returns {error}"));
-    let said = before.iter().rev().filter(|m| m.trust.is_of_a_kernel()).find_map(|m| {
-        let front = match m.text.split_once(&own) {
-            Some((front, _)) => front.rsplit(' ').next(),
-            None => m.text.trim_end().strip_suffix(&returns)?.rsplit('[').next(),
-        };
-        front.filter(is)
-    });
-    said.unwrap_or_default()
+    let own = format!(" {device}: ");
+    let kernel = before.iter().rev().filter(|m| m.trust.is_of_a_kernel());
+    let mut said = kernel.filter_map(|m| m.text.split_once(&own)?.0.rsplit(' ').next());
+    said.find(is).unwrap_or_default()
 }
 
 fn device(g: &Group<'_>) -> Device {

@@ -261,12 +261,22 @@ fn earlier(case: &Case, t: &Trouble<'_>) -> String {
 }
 
 /// The words that a driver gave its warning stand between the mark and the warning itself
-/// (kernel/panic.c:__warn_printk).
+/// (kernel/panic.c:__warn_printk), or behind it, above what is said of the machine
+/// (warn_slowpath_fmt of kernels and architectures that have no other).
 fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
-    let before = t.at.checked_sub(1)?;
-    let m = case.messages.get(before).filter(|_| t.kind == Kind::Warning)?;
-    let mark = case.messages.get(before.checked_sub(1)?)?;
-    (mark.has("[ cut here ]") && !m.has("[ cut here ]")).then_some(m)
+    if t.kind != Kind::Warning {
+        return None;
+    }
+    let said = |at: usize| case.messages.get(at);
+    let before = t.at.checked_sub(1).and_then(said);
+    let mark = t.at.checked_sub(2).and_then(said);
+    let is = |m: Option<&Message>| m.is_some_and(|m| m.has("[ cut here ]"));
+    if is(mark) && !is(before) {
+        return before;
+    }
+    let of_machine = |m: &Message| ["Modules linked in", "CPU: "].iter().any(|w| m.says(w));
+    let head = (t.at + 2..t.at + 4).find(|&at| said(at).is_some_and(of_machine))?;
+    said(head - 1).filter(|m| !m.has("+0x") && !of_machine(m))
 }
 
 fn advice(kind: Kind) -> &'static str {
