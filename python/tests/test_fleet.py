@@ -2,6 +2,7 @@
 
 import functools
 import glob
+import gzip
 import os
 import pathlib
 import re
@@ -120,6 +121,18 @@ class Ingest(Folder):
         other = fleet.Dataset(self.place + "2").connect().sql("select distinct machine from recording").fetchall()
         self.assertNotEqual(machines, other)
         self.assertEqual(os.stat(self.place + ".private/key").st_mode & 0o077, 0)
+
+    def test_packed_logs_and_folders_say_their_machine_and_wakers_no_address(self):
+        path = os.path.join(self.inputs, "log.gz")
+        with gzip.open(path, "wt") as f:
+            f.write(LOG.format(day=3, host="turnip-of-jane"))
+        self.assertEqual(intake._own_words(path), ("turnip-of-jane", "2026-10", {}))
+        folder = os.path.join(self.inputs, "recording")
+        os.makedirs(folder + "/cycle-0001")
+        pathlib.Path(folder, "capture.json").write_text('{"machine": {"host": "turnip-of-jane"}}')
+        pathlib.Path(folder, "cycle-0001/stats.json").write_text(
+            '{"number": 1, "wakeup_sources": ["hid-9c:5c:8e:41:d2:07-battery", "rtc_cmos"], "clocks": {"realtime_after": 1791000000000000000}}')
+        self.assertEqual(intake._own_words(folder), ("turnip-of-jane", "2026-10", {1: "hid-mac-battery, rtc_cmos"}))
 
     def test_the_files_behind_recordings_are_known_to_who_brought_them(self):
         self.logs(1)

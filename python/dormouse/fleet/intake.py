@@ -10,6 +10,7 @@ import signal
 import tarfile
 import tempfile
 import time
+import zlib
 from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ ROWS_A_COMMIT, FILES_A_COMMIT = 1_000_000, 4_000
 # A file that takes longer has hung its reader.
 SECONDS_A_FILE = 120
 _HEAD_BYTES = 1 << 16
+_ADDRESS = re.compile(r"(?<![0-9a-f])[0-9a-f]{2}([:-]?)(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![0-9a-f])", re.I)
 
 
 class Ingested(NamedTuple):
@@ -79,6 +81,11 @@ def _own_words(path):
                             host, month = found[0] or host, found[1] or month
     except (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, tarfile.TarError):
         pass  # the reader says what is wrong with it
+    if head.startswith(b"\x1f\x8b") and host is None:  # a log that is packed
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+        except zlib.error:
+            pass
     text = head.decode(errors="replace")
     if host is None:
         found = re.search(r"^_HOSTNAME=(\S+)", text, re.M) or re.search(
@@ -94,7 +101,9 @@ def _own_words(path):
 def _of_member(name, value, wakers):
     if name == "capture.json":
         return value["machine"].get("host"), None
-    wakers[value["number"]] = ", ".join(value.get("wakeup_sources") or []) or None
+    # Batteries of keyboards and mice have their address in their name.
+    names = [_ADDRESS.sub("mac", name) for name in value.get("wakeup_sources") or []]
+    wakers[value["number"]] = ", ".join(names) or None
     return None, _month(value["clocks"]["realtime_after"] / 1e9)
 
 
