@@ -58,7 +58,8 @@ def _ask(dataset, given):
             print("Nothing of the kind is in the tables.")
         for r in rows:
             print({"costs": lambda: f"{r['ms_a_sleep']:.1f} ms a sleep: {r['device']} in {r['direction']} of {r['model']}, "
-                                    f"on {r['seen']} of {r['machines']} machines",
+                                    + (f"on {r['seen']} of {r['machines']} machines" if r["machines"] else
+                                       f"in {r['sleeps']} sleeps of recordings that name no machine"),
                    "outliers": lambda: f"{r['times']:.2f} times its like: machine {r['machine'][:12]}, {r['model']}, "
                                        f"{r['kernel']}, {r['direction']} {r['ms']:.1f} ms (of {r['machines']} machines)",
                    "findings": lambda: f"{r['times']} of {r['of']}: {r['what']} {r['name']}"

@@ -58,7 +58,8 @@ def answer(rows, paired, between):
     worse = sorted((r for r in rows if r["worse"]), key=lambda r: r["device"] is None)
     if not able:
         return (f"Unknown: no model has {ask.LEAST_MACHINES} machines that slept under both {between[0]} and {between[1]}.",
-                f"{machines} machines did. Record the same machines under both kernels.")
+                f"{machines} machines did. Record the same machines under both kernels; where recordings name no machine, put "
+                "those of each in a folder and ingest with --machine folder.")
     first = (f"{len(worse)} {'time is' if len(worse) == 1 else 'times are'} longer with {between[1]} than with {between[0]}, on {len({r['model'] for r in worse})} "
              f"of {len(able)} models; first of all {sentence(worse[0])}" if worse else
              f"With {between[1]} nothing is proven to be slower than with {between[0]}.")
