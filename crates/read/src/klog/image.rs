@@ -10,58 +10,60 @@ use dormouse_base::cycle::Mode;
 use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::time::Ns;
 
-/// What a hibernation says of its image.
-pub(super) fn image(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
-    let text = message(text);
-    if log.loses_image(text) {
-        return true;
-    }
-    let step = image_step(text);
-    // A text may begin where the image is made, or have no more than that this failed.
-    let makes = step.is_some_and(|s| s.0 == ImageWork::Allocate) || making(text);
-    if log.t.open_serial() == 0 {
-        if said && not_written(text) {
-            log.is_piece(stamp);
-        } else if said && makes {
-            log.open(stamp, false);
-        } else {
-            return false;
+impl Log<'_> {
+    /// What a hibernation says of its image.
+    pub(super) fn image(&mut self, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
+        let text = message(text);
+        if self.loses_image(text) {
+            return true;
         }
-        log.sync();
-        log.t.set_mode(Mode::Disk);
-    }
-    if text.starts_with(b"Preallocating image memory") {
-        settle(log, stamp);
-        log.t.touch(&log_stamp(log, stamp));
-        return true;
-    }
-    if makes && step.is_none() {
-        log.t.set_mode(Mode::Disk);
-        log.t.touch(&Stamp { time: log.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
-        log.c.image_made = Some(log.now);
-        log.core_is_down();
-        return true;
-    }
-    if not_written(text) {
-        if text.starts_with(b"Error ") && log.c.image_made.is_some() {
-            log.core_is_down();
+        let step = image_step(text);
+        // A text may begin where the image is made, or have no more than that this failed.
+        let makes = step.is_some_and(|s| s.0 == ImageWork::Allocate) || making(text);
+        if self.t.open_serial() == 0 {
+            if said && not_written(text) {
+                self.is_piece(stamp);
+            } else if said && makes {
+                self.open(stamp, false);
+            } else {
+                return false;
+            }
+            self.sync();
+            self.t.set_mode(Mode::Disk);
         }
-        if let Some(c) = log.t.current().filter(|c| !c.cycle.reads_image) {
-            c.told.image_failed = true;
+        if text.starts_with(b"Preallocating image memory") {
+            settle(self, stamp);
+            self.t.touch(&log_stamp(self, stamp));
+            return true;
         }
-        return true;
+        if makes && step.is_none() {
+            self.t.set_mode(Mode::Disk);
+            self.t.touch(&Stamp { time: self.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
+            self.c.image_made = Some(self.now);
+            self.core_is_down();
+            return true;
+        }
+        if not_written(text) {
+            if text.starts_with(b"Error ") && self.c.image_made.is_some() {
+                self.core_is_down();
+            }
+            if let Some(c) = self.t.current().filter(|c| !c.cycle.reads_image) {
+                c.told.image_failed = true;
+            }
+            return true;
+        }
+        let Some((work, bytes, took)) = step else { return self.copies(text) };
+        advance(self, took);
+        let now = self.now;
+        let written = (work == ImageWork::Write).then_some(now);
+        self.c.image_made = written.or(self.c.image_made);
+        if let Some(c) = self.t.current() {
+            c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
+            c.cycle.mode = Mode::Disk;
+            c.last = c.last.max(now);
+        }
+        true
     }
-    let Some((work, bytes, took)) = step else { return log.copies(text) };
-    advance(log, took);
-    let now = log.now;
-    let written = (work == ImageWork::Write).then_some(now);
-    log.c.image_made = written.or(log.c.image_made);
-    if let Some(c) = log.t.current() {
-        c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
-        c.cycle.mode = Mode::Disk;
-        c.last = c.last.max(now);
-    }
-    true
 }
 
 /// A kernel makes an image (kernel/power/snapshot.c:hibernate_preallocate_memory,

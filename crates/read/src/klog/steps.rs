@@ -4,7 +4,6 @@ use super::firmware;
 use super::freeze::{self, elapsed};
 use super::grain::{PAUSE, PRINTING, TICK};
 use super::held::begins_restore;
-use super::image::image;
 use super::number::{msecs, number, seconds};
 use super::phase;
 use super::prefix::Record;
@@ -56,7 +55,7 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         return true;
     }
     let begun = firmware::begins(log, text, &stamp, said(r));
-    machine(log, text) || image(log, text, &stamp, said(r)) || other(log, r, text, at) || begun
+    machine(log, text) || log.image(text, &stamp, said(r)) || other(log, r, text, at) || begun
 }
 
 /// A text that begins on the way up, or has no more of a sleep than its last lines: they open
