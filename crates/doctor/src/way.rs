@@ -49,6 +49,8 @@ pub enum Kind {
     NotFrozen,
     /// The kernel is asked to sleep.
     Sleeps,
+    /// The kernel begins.
+    Entry,
     /// The kernel is back.
     Back,
     /// The session runs again.
@@ -57,6 +59,16 @@ pub enum Kind {
     Ended,
     /// A network has an address.
     Address,
+    /// It has a link.
+    Link,
+    /// It lost its link.
+    NoLink,
+    /// A request to sleep failed.
+    Refused,
+    /// A sleep hook failed.
+    Hook,
+    /// A process that hung was killed.
+    Killed,
     /// The display is asked for.
     Screen,
     /// The line says how long something took, in ms.

@@ -86,3 +86,99 @@ fn a_screen_that_was_held_back_is_on_by_its_stamp() {
         f.sentence
     );
 }
+
+#[test]
+fn a_network_has_its_row_whoever_tells_of_the_wake_up() {
+    let kernel = |at: f64| {
+        format!(
+            "[  901.200000] PM: suspend exit\n[  {at:.6}] wlan7: authenticated\n\
+             [  {at:.6}] wlan7: associated\n"
+        )
+    };
+    let f = one(&kernel(905.5), "way-network");
+    assert_eq!(f.level, Level::Note, "a link alone may have been switched on late");
+    assert!(f.sentence.contains("link 4.3 s after") && f.sentence.contains("not in the text"));
+    assert!(findings(&kernel(1_100.0)).is_empty());
+    let late = [
+        "systemd-networkd[31]: end0: DHCPv4 address 10.9.0.7/24 acquired from 10.9.0.1",
+        "NetworkManager[31]: <info>  dhcp4 (end0): state changed unknown -> bound",
+        "dhcpcd[31]: end0: leased 10.9.0.7 for 3600 seconds",
+    ];
+    for address in late {
+        for back in [
+            "kernel: PM: suspend exit",
+            BACK.1,
+            "NetworkManager[31]: <info> manager: sleep: wake requested (sleeping: yes)",
+        ] {
+            let text = journal(&[
+                ("00", back),
+                ("04", "kernel: end0: Link is Up - 1Gbps/Full"),
+                ("09", address),
+            ]);
+            let f = one(&text, "way-network");
+            assert_eq!(f.level, Level::Slow, "{text}");
+            assert!(
+                f.sentence.contains("address 9.0 s") && f.sentence.contains("5.0 s"),
+                "{}",
+                f.sentence
+            );
+        }
+    }
+    let awake = journal(&[
+        ("10", "systemd-networkd[31]: end0: Lost carrier"),
+        ("12", "systemd-networkd[31]: end0: Gained carrier"),
+        ("13", late[0]),
+    ]);
+    let f = one(&awake, "way-network");
+    assert!(f.level == Level::Note && f.sentence.contains("do not speak of a sleep"));
+    assert!(findings(&awake.replace("end0", "docker0")).is_empty());
+}
+
+#[test]
+fn logind_alone_tells_of_a_night_and_of_a_request_that_failed() {
+    let night = "Nov 08 22:10:05 rook systemd-logind[40]: Lid closed.\n\
+        Nov 08 22:10:05 rook systemd-logind[40]: Suspending...\n\
+        Nov 09 06:40:05 rook systemd-logind[40]: Lid opened.\n\
+        Nov 09 06:40:07 rook systemd-logind[40]: Operation 'sleep' finished.\n";
+    let f = one(night, "way-slept");
+    assert!(f.level == Level::Note && f.sentence.contains("8 h 30 min"), "{}", f.sentence);
+    let failed = "Nov 09 12:00:00 rook systemd-logind[40]: Error during inhibitor-delayed operation (already returned success to client): Unit suspend.target is masked.\n";
+    let all = findings(&format!("{night}{failed}"));
+    let ids: Vec<_> = all.iter().map(|f| (f.id, f.level)).collect();
+    assert_eq!(ids, [("way-refused", Level::Broken), ("way-slept", Level::Note)]);
+    assert!(all[0].sentence.ends_with("Unit suspend.target is masked."), "{}", all[0].sentence);
+}
+
+#[test]
+fn hooks_and_the_way_to_the_kernel_have_their_lines() {
+    let of = |words: &str, s: &str| {
+        journal(&[
+            ("00", words),
+            (s, "kernel: PM: suspend entry (s2idle)"),
+            (s, "kernel: Filesystems sync: 0.004 seconds"),
+        ])
+    };
+    for words in [
+        "systemd-sleep[88]: Performing sleep operation 'suspend'...",
+        "systemd-sleep[88]: Suspending system...",
+    ] {
+        let f = one(&of(words, "45"), "way-to-kernel");
+        assert!(f.sentence.starts_with("45.0 s") && f.level == Level::Slow, "{}", f.sentence);
+        assert!(findings(&of(words, "01")).iter().all(|f| f.id != "way-to-kernel"));
+    }
+    let text = journal(&[
+        ("00", "(sd-exec)[90]: /usr/lib/systemd/system-sleep/lamp.sh failed with exit status 7."),
+        ("01", "systemd-sleep[88]: Performing sleep operation 'suspend'..."),
+        ("03", BACK.1),
+        (
+            "48",
+            "systemd[1]: systemd-suspend.service: Killing process 512 (lamp.sh) with signal SIGKILL.",
+        ),
+    ]);
+    let hook = one(&text, "way-hook-failed");
+    assert!(
+        hook.level == Level::Note && hook.sentence.contains("lamp.sh failed with exit status 7")
+    );
+    let f = one(&text, "way-killed");
+    assert!(f.about.tasks[0].pid == 512 && f.sentence.contains("45.0 s"), "{}", f.sentence);
+}

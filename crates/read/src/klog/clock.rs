@@ -151,13 +151,20 @@ impl Log<'_> {
         self.c.freezing = calendar.then_some((self.now - self.skew, self.now));
     }
 
-    /// Tasks run again. If all from their freezing to here came at once, the keeper was frozen
-    /// before he wrote of it, and the sleep lies in the pause before that, of which nobody
-    /// knows more.
+    /// Whether all from the freezing of tasks to here came at once.
+    pub(super) fn came_at_once(&self) -> bool {
+        let within = |(stamp, _)| self.now - self.skew <= stamp + self.c.closed + CATCHING_UP;
+        self.timed && self.c.freezing.is_some_and(within)
+    }
+
+    /// Tasks run again, or the log ends. If all from their freezing to here came at once, the
+    /// keeper was frozen before he wrote of it, and the sleep lies in the pause before that:
+    /// it is no step of the kernel, and no later step has times.
     pub(super) fn caught_up(&mut self) {
-        let Some((stamp, from)) = self.c.freezing.take() else { return };
+        let at_once = self.came_at_once();
+        let Some((_, from)) = self.c.freezing.take() else { return };
         let closed = std::mem::take(&mut self.c.closed);
-        if !self.timed || self.now - self.skew > stamp + closed + CATCHING_UP {
+        if !at_once {
             return;
         }
         self.c.missed = closed > PAUSE;
@@ -167,10 +174,14 @@ impl Log<'_> {
         if c.told.pm_test || c.told.freeze_failed.is_some() {
             return;
         }
-        let ends = c.cycle.phases.iter().map(|p| p.end).filter(|end| *end <= from);
-        let before = ends.max().unwrap_or(c.cycle.start);
-        if from - before > PAUSE {
-            self.t.shift_open(before, from - before);
+        let earlier = c.cycle.phases.iter().filter(|p| p.start < from && p.end <= from);
+        let before = earlier.map(|p| p.end).max().unwrap_or(c.cycle.start);
+        let pause = from - before;
+        if pause > PAUSE {
+            if (STOOD..SET).contains(&pause) && c.cycle.asleep_elsewhere.is_none() {
+                c.cycle.asleep_elsewhere = Some(pause);
+            }
+            self.t.shift_open(before, pause);
             self.c.missed = true;
         }
     }

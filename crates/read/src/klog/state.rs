@@ -365,6 +365,7 @@ impl<'t> Log<'t> {
             return self.t.drop_cycle();
         }
         self.end_freezing();
+        self.caught_up();
         self.end_refused();
         self.lay_out();
         let finishing = self.c.finishing;
@@ -714,7 +715,7 @@ impl<'t> Log<'t> {
 
     /// The first sign of life after sleep, at `when`.
     pub(super) fn wake(&mut self, when: Ns) {
-        if self.c.woke.is_some() || self.c.idle_from.is_some() {
+        if self.c.woke.is_some() || self.c.idle_from.is_some() || self.came_at_once() {
             return;
         }
         let Some(from) = self.c.sleep_from else { return };

@@ -329,6 +329,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
             return true;
         }
         settle(log, stamp);
+        log.caught_up();
         log.up();
         let exit = (is_exit(text) && log.timed).then_some(log.now + log.c.late);
         if let Some(c) = log.t.current() {

@@ -26,14 +26,43 @@ const SERVICES: [&[u8]; 9] = [
     b"Running hooks for",
 ];
 
+/// The same of a letter of a person: whole logs have these in any case.
+const OF_LETTERS: [&[u8]; 7] = [
+    b"suspend exit",
+    b"hibernation exit",
+    b"returned from sleep",
+    b"Operation '",
+    b"systemd-networkd[",
+    b"NetworkManager[",
+    LOCK.as_bytes(),
+];
+
+/// What logind says of a lock, with who holds it.
+const LOCK: &str = "Delay lock is active (";
+
+/// Interfaces that a machine makes for itself.
+const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
+
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 44] = [
+const WORDS: [(&str, Kind); 71] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
+    // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
+    ("Error during inhibitor-delayed operation", Kind::Refused),
+    ("Failed to suspend system via logind", Kind::Refused),
+    ("Failed to hibernate system via logind", Kind::Refused),
+    ("Failed to execute operation", Kind::Refused),
     ("Performing sleep operation", Kind::Sleeps),
-    ("suspend entry (", Kind::Sleeps),
-    ("hibernation entry", Kind::Sleeps),
+    ("systemd-sleep: Suspending system", Kind::Sleeps),
+    ("]: Suspending system...", Kind::Sleeps),
+    ("]: Hibernating system...", Kind::Sleeps),
+    ("suspend entry (", Kind::Entry),
+    ("hibernation entry", Kind::Entry),
+    ("Syncing filesystems", Kind::Entry),
+    ("Filesystems sync: ", Kind::Entry),
     ("System returned from sleep", Kind::Back),
+    ("System resumed again", Kind::Back),
+    ("sleep: wake requested", Kind::Back),
     ("System resumed.", Kind::Back),
     ("suspend exit", Kind::Back),
     ("hibernation exit", Kind::Back),
@@ -61,9 +90,25 @@ const WORDS: [(&str, Kind); 44] = [
     ("timed out", Kind::TimedOut),
     ("Timed out", Kind::TimedOut),
     ("new lease", Kind::Address),
+    ("-> bound", Kind::Address),
+    (": leased ", Kind::Address),
     ("DHCPACK", Kind::Address),
     ("DHCPv4 address", Kind::Address),
     ("DHCP4 address", Kind::Address),
+    ("Activation: successful", Kind::Address),
+    ("CONNECTED_GLOBAL", Kind::Address),
+    ("link becomes ready", Kind::Link),
+    (": associated", Kind::Link),
+    ("CTRL-EVENT-CONNECTED", Kind::Link),
+    ("CTRL-EVENT-DISCONNECTED", Kind::NoLink),
+    ("Gained carrier", Kind::Link),
+    ("carrier acquired", Kind::Link),
+    ("link connected", Kind::Link),
+    ("Lost carrier", Kind::NoLink),
+    ("carrier lost", Kind::NoLink),
+    ("Link is Up", Kind::Link),
+    (": link up", Kind::Link),
+    ("new: connected", Kind::Link),
     ("Waking up from", Kind::Screen),
     ("Going to sleep", Kind::Asked),
     ("bound to ", Kind::Address),
@@ -89,7 +134,8 @@ struct Stamp<'a> {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Vec<Step> {
-    if !SERVICES.iter().any(|s| find(bytes, s).is_some()) {
+    let has = |list: &[&[u8]]| list.iter().any(|s| find(bytes, s).is_some());
+    if !has(&SERVICES) && !(bytes.len() <= super::LETTER && has(&OF_LETTERS)) {
         return Vec::new();
     }
     let mut r = Reading::default();
@@ -118,7 +164,12 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, line: u64, text: &str) {
-        let mut rest = text.trim_start_matches(['>', ' ', '\t', '|', '-', '`', '*']);
+        let mut rest = text.trim_start_matches(['>', ' ', '\t', '|', '-', '`', '*', '#']);
+        if text.contains(LOCK) && stamp(rest).is_none() {
+            // Quoted without its time.
+            let (text, ms) = (shown(rest), self.last.max(0));
+            self.out.push(Step { line, text, ms, grain: 1_000, run: self.run, kind: Kind::Lock });
+        }
         while let Some((stamp, len)) = stamp(rest) {
             let words = &rest[len..];
             // Two entries of a journal that became one line.
@@ -166,8 +217,9 @@ impl Reading {
             Kind::Other if is_row => Kind::Row,
             kind => kind,
         };
-        let speaks = !matches!(kind, Kind::Other | Kind::Kernel | Kind::Took(_) | Kind::Address);
-        let words = behind_zone(words);
+        let beside = [Kind::Other, Kind::Kernel, Kind::Address, Kind::Link];
+        let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
+        let words = behind_host(behind_zone(words));
         let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
         if speaks {
             self.spoke = Some(ms);
@@ -198,7 +250,28 @@ fn behind_zone(words: &str) -> &str {
     parts.filter(|(date, _)| of_date(*date)).map_or(words, |(_, rest)| rest)
 }
 
+/// What stands behind `box ` of `box systemd[1]: …` or `box kernel: …`: the machine that a
+/// journal names helps nobody.
+fn behind_host(words: &str) -> &str {
+    let Some((host, rest)) = words.split_once(' ') else { return words };
+    let program = rest.split(' ').next().unwrap_or("");
+    let named = program.len() > 1 && program.ends_with(':');
+    if named && !host.ends_with([':', ')', ']', '.']) { rest } else { words }
+}
+
+/// `/usr/lib/systemd/system-sleep/NAME failed with exit status 1.` (systemd,
+/// src/shared/exec-util.c:do_execute, 237 to 258).
+fn is_hook(words: &str) -> bool {
+    words.contains("system-sleep/") && (words.contains(" failed") || words.contains(" terminated"))
+}
+
 fn kind(words: &str) -> Kind {
+    if is_hook(words) {
+        return Kind::Hook;
+    }
+    if words.contains("Killing process ") && words.contains("-suspend.service") {
+        return Kind::Killed;
+    }
     for took in TOOK {
         if let Some((_, rest)) = words.split_once(took) {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -216,6 +289,11 @@ fn kind(words: &str) -> Kind {
     match found {
         // A driver's timeout is the kernel's matter.
         Some(Kind::TimedOut | Kind::Address) if kernel => Kind::Kernel,
+        Some(Kind::Link | Kind::NoLink | Kind::Address)
+            if VIRTUAL.iter().any(|v| words.contains(v)) =>
+        {
+            Kind::Other
+        }
         Some(kind) => kind,
         None if kernel => Kind::Kernel,
         None => Kind::Other,

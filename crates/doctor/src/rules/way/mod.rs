@@ -4,7 +4,9 @@
 mod figures;
 mod firmware;
 mod graph;
+mod network;
 mod steps;
+mod unit;
 
 use crate::case::Case;
 use crate::finding::Finding;

@@ -1,8 +1,10 @@
 //! Rows of a sleep by the lines of services: from the request to the kernel, and from the
 //! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
 
+use super::{network, unit};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::message::Trust;
 use crate::way::{Kind, Step, shown};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -14,24 +16,25 @@ const FITS: i64 = 1_500;
 /// A wait of a service for another in vain takes at least this long, in ms.
 const WAITED: i64 = 4_000;
 /// What ends this long after the kernel came back is no part of the wake-up, in ms.
-const WAKE: i64 = 300_000;
+pub(super) const WAKE: i64 = 300_000;
 /// What stands so long before the word of the kernel belongs to the wake-up, in ms.
 const EARLY: i64 = 30_000;
 /// Where no line ends the unit, lines belong to the wake-up up to such a pause, in ms.
 const PAUSE: i64 = 5_000;
 /// A lease takes a second or two; from here on it is slow, in ms.
-const LEASE: i64 = 5_000;
+pub(super) const LEASE: i64 = 5_000;
 /// So many rows are listed.
 const ROWS: usize = 8;
 
-fn span(ms: i64, grain: i64) -> String {
+pub(super) fn span(ms: i64, grain: i64) -> String {
     let t = say::span(Ns(ms.saturating_mul(1_000_000)));
     if grain >= 1_000 { format!("{t} by stamps of whole seconds") } else { t }
 }
 
-fn words(s: &Step) -> String {
-    let w: String = s.text.chars().take(90).collect();
-    format!("\"{w}\"")
+pub(super) fn words(s: &Step) -> String {
+    let mut all = s.text.chars();
+    let w: String = all.by_ref().take(120).collect();
+    format!("\"{w}{}\"", if all.next().is_some() { "..." } else { "" })
 }
 
 /// `(UID 0/root, PID 5345/gnome-shell)`: the last name between the parentheses.
@@ -57,20 +60,28 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
                 .shown_by([shown(s.line, &s.text)]),
         );
     }
+    unit::judge(steps, out);
     for (i, s) in steps.iter().enumerate() {
         match s.kind {
-            Kind::Back if !before_is_back(steps, i) => after(steps, i, out),
+            Kind::Back if !before_is_back(steps, i) => {
+                after(steps, i, out);
+                network::judge(steps, i, out);
+            }
             Kind::Asked => before(steps, i, out),
+            Kind::Sleeps => unit::to_the_kernel(steps, i, out),
             Kind::TimedOut => timeout(steps, i, out),
             Kind::Screen => screen(steps, i, out),
             _ => {}
         }
     }
+    if !case.messages.iter().any(|m| m.trust == Trust::Logged) {
+        network::without_a_sleep(steps, out);
+    }
     // Rows of a wake-up in which nothing is slow are told where nothing else is.
-    let others = out.iter().any(|f| f.id != "way-rows");
+    let others = out.iter().any(|f| f.id != "way-rows" && f.level != Level::Note);
     out.retain(|f| f.id != "way-rows" || !others);
     // One sentence a rule: the longest.
-    for id in ["way-wait", "way-rows", "way-timeout", "way-screen"] {
+    for id in ["way-wait", "way-rows", "way-timeout", "way-screen", "way-network"] {
         let longest = out.iter().filter(|f| f.id == id).map(|f| f.costs).max().flatten();
         let mut kept = false;
         out.retain(|f| {
@@ -85,15 +96,17 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 fn before_is_back(steps: &[Step], at: usize) -> bool {
     let run = steps[at].run;
     let earlier = steps[..at].iter().rev().take_while(|s| s.run == run);
-    let last = earlier.take_while(|s| !matches!(s.kind, Kind::Sleeps | Kind::Asked | Kind::Ended));
+    let asks = [Kind::Sleeps, Kind::Entry, Kind::Asked, Kind::Ended];
+    let last = earlier.take_while(|s| !asks.contains(&s.kind));
     last.into_iter().any(|s| s.kind == Kind::Back)
 }
 
 /// From the kernel's return to the end of the unit, and to an address.
 fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let first = &steps[at];
+    let sleeps = [Kind::Sleeps, Kind::Entry];
     let near =
-        |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE && !matches!(s.kind, Kind::Sleeps);
+        |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE && !sleeps.contains(&s.kind);
     // What opened it, and rows of a table, stand before the word of the kernel.
     let is_early = |s: &&Step| {
         let kind = matches!(s.kind, Kind::Opened | Kind::Row);
@@ -102,22 +115,20 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let early = steps[..at].iter().rev().take_while(is_early).count();
     let rest: Vec<&Step> = steps[at - early..].iter().take_while(near).collect();
     let ends = |s: &&&Step| matches!(s.kind, Kind::Ended);
-    let found = |s: &&Step| matches!(s.kind, Kind::Address);
     let last = rest.iter().rposition(|s| ends(&s));
     let pause = rest.windows(2).skip(early).position(|w| w[1].ms - w[0].ms > PAUSE);
     let end = last.unwrap_or(pause.map_or(rest.len() - 1, |p| p + early));
     let rows = &rest[..=end.min(rest.len() - 1)];
-    // A service says that the way is over, or somebody chose the lines.
+    // A service says that the way is over, or that it began.
     let known = |s: &&&Step| matches!(s.kind, Kind::Thawed | Kind::Address);
-    let chosen = last.is_some() || early > 0 || rows.iter().any(|s| known(&s));
+    let service = first.text.contains("System re");
+    let chosen = last.is_some() || early > 0 || service || rows.iter().any(|s| known(&s));
     if let Some(f) = lease(&rest) {
         out.push(f);
     }
     if rows.len() > 1 && chosen {
-        let address = rest.iter().find(|s| found(s) && s.ms >= rows[rows.len() - 1].ms);
-        let address = address.map(|a| (a.ms - first.ms, *a));
         let from = if early > 0 { "before the kernel was back" } else { "back from sleep" };
-        said(rows, from, address, last.is_some() && early == 0, out);
+        said(rows, from, last.is_some() && early == 0, out);
     }
 }
 
@@ -161,19 +172,14 @@ fn before(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     }
     let near = |s: &&Step| s.run == first.run && s.ms - first.ms < WAKE && s.kind != Kind::Back;
     let rest: Vec<&Step> = steps[at..].iter().take_while(near).collect();
-    if let Some(end) = rest.iter().position(|s| s.kind == Kind::Sleeps) {
-        said(&rest[..=end], "asked to sleep", None, true, out);
+    let asked = rest.iter().position(|s| s.kind == Kind::Sleeps);
+    if let Some(end) = asked.or_else(|| rest.iter().position(|s| s.kind == Kind::Entry)) {
+        said(&rest[..=end], "asked to sleep", true, out);
     }
 }
 
 /// Says rows, and the longest wait of them.
-fn said(
-    rows: &[&Step],
-    from: &str,
-    address: Option<(i64, &Step)>,
-    ended: bool,
-    out: &mut Vec<Finding>,
-) {
+fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let grain = rows.iter().map(|s| s.grain).max().unwrap_or(1);
     let all = last.ms - first.ms;
@@ -201,18 +207,9 @@ fn said(
     if all == 0 && grain >= 1_000 {
         total = format!("{} ({from}) and {} stand in the same second.", words(first), words(last));
     }
-    if let Some((ms, s)) = address {
-        total = format!(
-            "{total} The network had its address {} after the first of them: {}.",
-            span(ms, grain),
-            words(s)
-        );
-    }
     let both_kernel = a.kind == Kind::Kernel && b.kind == Kind::Kernel;
     if gap < least || both_kernel || !ended {
-        let late = address.is_some_and(|(ms, _)| ms - all >= LEASE);
         let slow = match gap < least {
-            true if late => " No row takes a second until then.",
             true => " No row takes a second: nothing in it is slow.",
             false => "",
         };
@@ -226,8 +223,7 @@ fn said(
                 .says(format!("{total}{slow}"))
                 .because(why)
                 .costs(Ns(all.saturating_mul(1_000_000)))
-                .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)])
-                .shown_by(address.map(|x| shown(x.1.line, &x.1.text))),
+                .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)]),
         );
         return;
     }
@@ -291,7 +287,9 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let who = program(&s.text);
     let told =
         out.iter().any(|f| f.id == "way-wait" && f.evidence.iter().any(|e| e.line == s.line));
-    if gap < WAITED || who.is_empty() || who != program(&before.text) || told {
+    // A unit that did not stop is another rule's.
+    let stops = s.text.contains("State 'stop-");
+    if stops || gap < WAITED || who.is_empty() || who != program(&before.text) || told {
         return;
     }
     out.push(

@@ -1,0 +1,89 @@
+//! The network after a wake-up: when its link was there, and its address.
+
+use super::steps::{LEASE, WAKE, span, words};
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::way::{Kind, Step, shown};
+use dormouse_base::time::Ns;
+
+/// A link that came later than this was not waited for, in ms.
+const PLUGGED: i64 = 60_000;
+
+/// What lines say of the network.
+struct Row {
+    text: String,
+    /// Until the last of it, in ms.
+    took: i64,
+    /// Lines that show it.
+    seen: Vec<(u64, String)>,
+    /// The text has its address.
+    addressed: bool,
+}
+
+/// By what is known from `from` on.
+fn row(from: &Step, rest: &[&Step]) -> Option<Row> {
+    let first = |kind: Kind| rest.iter().find(|s| s.kind == kind).copied();
+    let (link, address) = (first(Kind::Link), first(Kind::Address));
+    let grain = rest.iter().map(|s| s.grain).max().unwrap_or(1).max(from.grain);
+    // An address that stands before the link is that of another interface.
+    let link = link.filter(|l| address.is_none_or(|a| l.ms <= a.ms));
+    let says = |what: &str, s: &Step| {
+        format!("its {what} {} after {}: {}", span(s.ms - from.ms, grain), words(from), words(s))
+    };
+    let text = match (link, address) {
+        (Some(l), Some(a)) => format!(
+            "The network had its address {} after {}: {}. Its link was there {} before that: {}.",
+            span(a.ms - from.ms, grain),
+            words(from),
+            words(a),
+            span(a.ms - l.ms, grain),
+            words(l)
+        ),
+        (Some(l), None) => {
+            format!("The network had {}. Its address is not in the text.", says("link", l))
+        }
+        (None, Some(a)) => format!("The network had {}.", says("address", a)),
+        (None, None) => return None,
+    };
+    let last = address.or(link.filter(|l| l.ms - from.ms < PLUGGED))?;
+    let seen = [link, address].into_iter().flatten().map(|s| (s.line, s.text.clone())).collect();
+    Some(Row { text, took: last.ms - from.ms, seen, addressed: address.is_some() })
+}
+
+fn finding(from: &Step, row: Row) -> Finding {
+    let Row { text, took, seen, addressed } = row;
+    // A link alone may have been plugged in late.
+    let level = if addressed && took >= LEASE { Level::Slow } else { Level::Note };
+    Finding::new(("way-network", Area::Phase, level), Confidence::Certain)
+        .says(text)
+        .costs(Ns(took.saturating_mul(1_000_000)))
+        .shown_by([shown(from.line, &from.text)])
+        .shown_by(seen.iter().map(|(line, text)| shown(*line, text)))
+}
+
+/// After the kernel was back.
+pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let from = &steps[at];
+    let over = [Kind::Sleeps, Kind::Entry, Kind::Asked];
+    let near = |s: &&Step| s.run == from.run && s.ms - from.ms < WAKE && !over.contains(&s.kind);
+    let rest: Vec<&Step> = steps[at + 1..].iter().take_while(near).collect();
+    if out.iter().any(|f| f.id == "way-lease") {
+        return;
+    }
+    out.extend(row(from, &rest).map(|row| finding(from, row)));
+}
+
+/// A link that was lost and came back, in lines that speak of no sleep.
+pub(super) fn without_a_sleep(steps: &[Step], out: &mut Vec<Finding>) {
+    let of_a_link = [Kind::Link, Kind::NoLink, Kind::Address, Kind::Other];
+    if steps.iter().any(|s| !of_a_link.contains(&s.kind)) {
+        return;
+    }
+    let Some(at) = steps.iter().position(|s| s.kind == Kind::NoLink) else { return };
+    let from = &steps[at];
+    let near = |s: &&Step| s.run == from.run && s.ms - from.ms < WAKE;
+    let rest: Vec<&Step> = steps[at + 1..].iter().take_while(near).collect();
+    out.extend(row(from, &rest).map(|row| {
+        let text = format!("{} These lines do not speak of a sleep.", row.text);
+        Finding { level: Level::Note, ..finding(from, Row { text, ..row }) }
+    }));
+}

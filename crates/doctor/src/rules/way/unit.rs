@@ -1,0 +1,138 @@
+//! What systemd and logind say of a sleep as a whole: how long it was, hooks that failed,
+//! processes that hung, requests that came to nothing, and the way to the kernel.
+
+use super::steps::{span, words};
+use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::way::{Kind, Step, shown};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// So long at least does a sleep last that only logind tells of, in ms: hooks take less.
+const NIGHT: i64 = 60_000;
+/// From here on the way from systemd to the kernel is slow, and longer than that was a
+/// sleep, in ms.
+const SLOW: i64 = 2_000;
+const MOST: i64 = 1_200_000;
+
+pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
+    slept(steps, out);
+    refused(steps, out);
+    hooks(steps, out);
+    killed(steps, out);
+}
+
+/// Old versions of logind say when they ask and when the job of the sleep is over, and no
+/// kernel stands beside it.
+fn slept(steps: &[Step], out: &mut Vec<Finding>) {
+    let of_others = [Kind::Sleeps, Kind::Entry, Kind::Back, Kind::Thawed];
+    if steps.iter().any(|s| of_others.contains(&s.kind)) {
+        return;
+    }
+    let pairs = steps.windows(2).enumerate();
+    let slept = |w: &[Step]| {
+        let (a, b) = (&w[0], &w[1]);
+        let woken = matches!(b.kind, Kind::Opened | Kind::Ended | Kind::Asked);
+        a.kind == Kind::Asked && woken && a.run == b.run && b.ms - a.ms >= NIGHT
+    };
+    let nights: Vec<(usize, &Step, &Step)> =
+        pairs.filter(|(_, w)| slept(w)).map(|(i, w)| (i, &w[0], &w[1])).collect();
+    let Some(&(at, a, b)) = nights.iter().max_by_key(|n| n.2.ms - n.1.ms) else { return };
+    let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
+    let Some(end) = rest.find(|s| s.kind == Kind::Ended) else { return };
+    let after = match end.ms - b.ms {
+        0 => String::new(),
+        ms => format!(" {} follows {} later.", words(end), span(ms, b.grain)),
+    };
+    out.push(
+        Finding::new(("way-slept", Area::Phase, Level::Note), Confidence::Likely)
+            .says(format!(
+                "The machine slept for about {}, say the lines of logind: {} and then {}.{after} No line shows a fault of that sleep.",
+                say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000))),
+                words(a),
+                words(b)
+            ))
+            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)])
+            .shown_by(Some(shown(end.line, &end.text)).filter(|e| e.line != b.line)),
+    );
+}
+
+/// logind could not start what it was asked for.
+fn refused(steps: &[Step], out: &mut Vec<Finding>) {
+    let all: Vec<&Step> = steps.iter().filter(|s| s.kind == Kind::Refused).collect();
+    let Some(s) = all.first() else { return };
+    let reason = s.text.rsplit_once("): ").or_else(|| s.text.rsplit_once(": "));
+    let reason = reason.map_or(s.text.as_str(), |r| r.1).trim_end_matches('.');
+    out.push(
+        Finding::new(("way-refused", Area::Abort, Level::Broken), Confidence::Certain)
+            .says(format!("A request to sleep failed before any kernel was asked: {reason}."))
+            .look("systemctl status suspend.target and the unit that the line names: it may be masked, removed or renamed.")
+            .times(all.len())
+            .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
+    );
+}
+
+/// systemd goes on whatever a hook returns (src/sleep/sleep.c:execute).
+fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
+    let all: Vec<&Step> = steps.iter().filter(|s| s.kind == Kind::Hook).collect();
+    let Some(s) = all.first() else { return };
+    let Some((path, how)) = s.text.split_once("system-sleep/") else { return };
+    let name = how.split([' ', ':']).next().unwrap_or(how);
+    let folder = path.rsplit([' ', '"']).next().unwrap_or("");
+    let how = how[name.len()..].trim_matches([' ', '.', ':']);
+    out.push(
+        Finding::new(("way-hook-failed", Area::Phase, Level::Note), Confidence::Certain)
+            .says(format!(
+                "The sleep hook {name} {how}. systemd goes on with the sleep all the same."
+            ))
+            .look(&format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
+            .times(all.len())
+            .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
+    );
+}
+
+/// `systemd-suspend.service: Killing process 512 (slow.sh) with signal SIGKILL.`
+fn killed(steps: &[Step], out: &mut Vec<Finding>) {
+    let Some(last) = steps.iter().rposition(|s| s.kind == Kind::Killed) else { return };
+    let s = &steps[last];
+    let Some((_, rest)) = s.text.split_once("Killing process ") else { return };
+    let pid = rest.split(' ').next().and_then(|p| p.parse().ok()).unwrap_or(0);
+    let name = rest.split_once('(').and_then(|r| r.1.split_once(')')).map_or("", |r| r.0);
+    let began = [Kind::Back, Kind::Sleeps, Kind::Asked];
+    let from = steps[..last].iter().rev().take_while(|x| x.run == s.run);
+    let from = from.clone().find(|x| began.contains(&x.kind)).or(from.last());
+    let since = from
+        .map_or(String::new(), |f| format!(" {} after {}", span(s.ms - f.ms, s.grain), words(f)));
+    out.push(
+        Finding::new(("way-killed", Area::Phase, Level::Slow), Confidence::Certain)
+            .says(format!("{name} did not end: systemd killed it{since}. What it waited for is not in the text."))
+            .look("Run that program by hand with the arguments of the unit or hook that starts it, and see where it stays: cat /proc/PID/stack.")
+            .of_tasks([Task { name: name.into(), pid }])
+            .costs(Ns(from.map_or(0, |f| s.ms - f.ms).saturating_mul(1_000_000)))
+            .shown_by(from.map(|f| shown(f.line, &f.text)))
+            .shown_by([shown(s.line, &s.text)]),
+    );
+}
+
+/// From the word of systemd-sleep to the first one of the kernel.
+pub(super) fn to_the_kernel(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let a = &steps[at];
+    let over = [Kind::Back, Kind::Asked, Kind::Sleeps, Kind::Ended];
+    let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
+    let Some(b) = rest.find(|s| s.kind == Kind::Entry || over.contains(&s.kind)) else { return };
+    let gap = b.ms - a.ms;
+    if b.kind != Kind::Entry || !(SLOW..MOST).contains(&gap) {
+        return;
+    }
+    out.push(
+        Finding::new(("way-to-kernel", Area::Phase, Level::Slow), Confidence::Likely)
+            .says(format!(
+                "{} pass between {} and the first word of the kernel, {}. Hooks and the freezing of sessions run there, before the kernel begins. If the kernel's lines were written down as the machine woke up, it slept in that time.",
+                span(gap, a.grain.max(b.grain)),
+                words(a),
+                words(b)
+            ))
+            .look("journalctl -o short-monotonic has the kernel's own times; time each hook of /usr/lib/systemd/system-sleep by itself.")
+            .costs(Ns(gap.saturating_mul(1_000_000)))
+            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)]),
+    );
+}
