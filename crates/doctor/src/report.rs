@@ -1,6 +1,6 @@
 //! What the doctor says of a text or a recording.
 
-use crate::finding::{Finding, Level, Unchecked};
+use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::said::Printed;
 
 /// What the doctor says of a text.
@@ -40,6 +40,21 @@ pub struct Sleep {
 pub(crate) fn sorted(findings: &mut [Finding]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == Level::Slow);
     findings.sort_by_key(|f| (f.level, f.confidence, std::cmp::Reverse(cost(f))));
+}
+
+/// The finding that answers for a sleep whose devices no line times, if one does: what went
+/// wrong, or who woke it. `waited` says that its lines name what was waited for, which
+/// answers before anything that only costs time.
+pub fn answer<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    waited: bool,
+) -> Option<&'a Finding> {
+    findings.into_iter().find(|f| {
+        let wakes = f.id == "mode-wake-source";
+        let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
+        let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
+        (weighs || wakes) && (ends || !waited)
+    })
 }
 
 impl Report {

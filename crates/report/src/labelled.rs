@@ -4,7 +4,7 @@ use crate::block::Said;
 use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_words::doctor::Worded;
-use dormouse_words::wording::waits::Told;
+use dormouse_words::wording::waits::Silent;
 
 /// A capture as it is called in the report.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Labelled<'a> {
     pub findings: &'a [Worded],
     /// Devices that the log's own lines say were waited for, by cycle, longest first; none
     /// where callbacks tell more.
-    pub waits: &'a [Vec<Told>],
+    pub waits: &'a [Silent],
 }
 
 /// Bounds of what the page holds.

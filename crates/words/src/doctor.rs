@@ -68,6 +68,16 @@ pub fn worded(f: &Finding) -> Worded {
     }
 }
 
+/// A finding as a first line.
+pub fn headline(f: &Finding) -> String {
+    // Who woke it is no fault.
+    if f.level == Level::Note {
+        f.sentence.clone()
+    } else {
+        format!("{}: {}", word(f.level), f.sentence)
+    }
+}
+
 /// The findings of a page about cycles: one line each, with the row that it concerns,
 /// and where to read more. Of one cycle only what has a time inside it, or none.
 pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
@@ -127,7 +137,7 @@ fn answer(report: &Report, live: bool) -> String {
             let none = if told.is_none() { "Nothing wrong found" } else { "No rule found a fault" };
             format!("{none}. {}", told.unwrap_or(f).sentence)
         }
-        Some(f) => format!("{}: {}", word(f.level), f.sentence),
+        Some(f) => headline(f),
     }
 }
 

@@ -62,6 +62,25 @@ impl Explained {
     pub fn waits_of(&self, cycle: usize) -> &[Wait] {
         self.waits.get(cycle).map_or(&[], Vec::as_slice)
     }
+
+    /// Those that may be of a cycle.
+    pub fn findings_of(&self, cycle: usize) -> impl Iterator<Item = &Finding> {
+        let c = &self.capture.cycles[cycle];
+        let end = c.exit.unwrap_or(c.end).max(c.end);
+        let only = self.views.len() == 1;
+        self.findings.iter().filter(move |f| only || doctor::is_of(f, c.start, end))
+    }
+
+    /// The finding that answers for a cycle whose log times no device.
+    pub fn answer_of(&self, cycle: usize) -> Option<&Finding> {
+        let silent = self.capture.cycles[cycle].callbacks.is_empty();
+        let waited = !self.waits_of(cycle).is_empty();
+        // Ends of callbacks that stand alone may name who took most of it.
+        let ranked = self.capture.ranked.iter().flat_map(|r| r.devices()).map(|d| d.1).max();
+        let owned = |f: &&Finding| ranked.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
+        let found = self.findings_of(cycle).filter(|f| silent && !owned(f));
+        dormouse_doctor::answer(found, waited)
+    }
 }
 
 /// What to write.

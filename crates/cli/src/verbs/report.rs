@@ -54,7 +54,7 @@ pub(crate) fn run(args: ReportArgs, given: &Given) -> Result<()> {
     let said: Vec<Vec<_>> =
         all.iter().map(|(_, e)| e.findings.iter().map(worded).collect()).collect();
     let waits: Vec<Vec<_>> =
-        all.iter().map(|(_, e)| e.waits.iter().map(|list| told(list)).collect()).collect();
+        all.iter().map(|(_, e)| (0..e.views.len()).map(|i| told(e, i)).collect()).collect();
     let captures: Vec<Labelled<'_>> = all
         .iter()
         .zip(said.iter().zip(&waits))

@@ -12,9 +12,15 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
-/// From here on a phase of devices is long. Ours: a hard disk that spins up, the slowest thing
-/// that a healthy resume waits for, needs less.
-const LONG: Ns = Ns(10_000_000_000);
+/// From here on a phase of devices is long. Ours: a person waits for it. A hard disk that
+/// spins up, the slowest thing that a healthy resume waits for, may need twice as long.
+const LONG: Ns = Ns(3_000_000_000);
+
+/// So many lines before the end of a long phase are asked who was late in it.
+const ASKED: usize = 400;
+
+/// So many parts of it are named.
+const NAMED: usize = 4;
 
 /// Errors of one device that come again so often are no chance.
 const OFTEN: usize = 3;
@@ -159,6 +165,13 @@ pub(super) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
         let ns = i64::try_from(thousandths(rest)?).ok()?.checked_mul(1_000)?;
         return Some((way(front)?, front.to_string(), Ns(ns)));
     }
+    // The same as the words of its warning, in milliseconds (since 4.10).
+    let component =
+        m.text.strip_prefix("Component: ").and_then(|c| c.split_once(" devices, time: "));
+    if let Some((front, ms)) = component {
+        let ns = ms.trim().parse::<i64>().ok()?.checked_mul(1_000_000)?;
+        return Some((way(front)?, front.to_string(), Ns(ns)));
+    }
     let (front, rest) = m.text.split_once(" devices took ")?;
     let front = front.rsplit(": ").next().unwrap_or(front);
     Some((way(front)?, front.to_string(), seconds(rest)?))
@@ -167,18 +180,21 @@ pub(super) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
 fn long(case: &Case, out: &mut Vec<Finding>) {
     for direction in [Direction::Suspend, Direction::Resume] {
         let of = |m: &Message| phase(m).filter(|p| p.0 == direction && p.2 >= LONG);
-        let said = case.messages.having_any(&[" of devices complete after ", " devices took "]);
-        let kernel = said.map(|(_, m)| m).filter(|m| m.trust.is_of_a_kernel());
-        let said: Vec<(&Message, String, Ns)> =
-            kernel.filter_map(|m| of(m).map(|(_, name, t)| (m, name, t))).collect();
-        let Some((m, name, t)) = said.iter().max_by_key(|s| s.2) else { continue };
+        let words = [" of devices complete after ", " devices took ", " devices, time: "];
+        let said = case.messages.having_any(&words);
+        let kernel = said.filter(|(_, m)| m.trust.is_of_a_kernel());
+        let said: Vec<(usize, &Message, String, Ns)> =
+            kernel.filter_map(|(at, m)| of(m).map(|(_, name, t)| (at, m, name, t))).collect();
+        let Some((at, m, name, t)) = said.iter().max_by_key(|s| s.3) else { continue };
         // Who it waited for stands elsewhere already.
         let cause = out.iter().find(|f| {
             matches!(f.id, "device-not-ready" | "device-slow")
                 && f.about.direction.is_none_or(|d| d == direction)
         });
         let who = cause.and_then(|f| f.about.devices.first()).map(say::device);
-        let who = who.map_or(String::new(), |w| format!(" {w} alone explains much of it."));
+        let (parts, mut evidence) = parts(case, *at, *t, direction);
+        let who = who.map_or(parts, |w| format!(" {w} alone explains much of it."));
+        evidence.push(m);
         let took = if t.0 % 10_000_000 == 0 {
             format!("{}.{:02} s", t.0 / 1_000_000_000, t.0 / 10_000_000 % 100)
         } else {
@@ -190,9 +206,75 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())
             .costs(*t)
-            .shown_by(lines([*m]));
+            .shown_by(lines(evidence));
         out.push(f);
     }
+}
+
+/// What the lines inside a phase of devices that ends with message `at` and took `t` say of
+/// who it was: by the core's measurements (`PM: resume of drv:sd dev:4:0:0:0 complete after
+/// 9552.132 msecs`), else by those who say themselves that they are late.
+fn parts(case: &Case, at: usize, t: Ns, direction: Direction) -> (String, Vec<&Message>) {
+    let end = case.messages[at].time;
+    let from = end.map(|e| e - t);
+    let inside = |m: &&Message| m.time.zip(from).is_none_or(|(m, from)| m >= from);
+    let before = case.messages[at.saturating_sub(ASKED)..at].iter();
+    let before: Vec<&Message> =
+        before.filter(|m| m.trust.is_of_a_kernel()).filter(inside).collect();
+    let mut measured: Vec<(&Message, Device, Ns)> =
+        before.iter().filter_map(|m| measured(m, direction).map(|(d, t)| (*m, d, t))).collect();
+    // A disk has three devices of one name; that of a driver says most.
+    measured.sort_by_key(|p| (p.1.driver.starts_with("scsi_"), std::cmp::Reverse(p.2)));
+    let mut seen = std::collections::BTreeSet::new();
+    measured.retain(|p| seen.insert(p.1.name.clone()));
+    measured.sort_by_key(|p| std::cmp::Reverse(p.2));
+    if let Some(longest) = measured.first() {
+        let all: Ns = measured.iter().map(|p| p.2).sum();
+        let one = |p: &(&Message, Device, Ns)| format!("{} {}", say::device(&p.1), say::span(p.2));
+        let list: Vec<String> = measured.iter().take(NAMED).map(one).collect();
+        let rest = if all < Ns(t.0 / 2) {
+            format!(
+                " All that the text names are {} of it: who took the rest is not there.",
+                say::span(all)
+            )
+        } else {
+            String::new()
+        };
+        let text = format!(" The longest that the text names: {}.{rest}", list.join(", "));
+        return (text, Vec::from([longest.0]));
+    }
+    let late = ["slow to respond", "not ready", "imed out", "imeout", "not responding"];
+    let is_late = |m: &&&Message| late.iter().any(|w| m.has(w)) && !owner(&m.text).name.is_empty();
+    let Some(m) = before.iter().find(is_late).copied() else { return (String::new(), Vec::new()) };
+    let device = owner(&m.text);
+    let name = device.name.split('.').next().unwrap_or(&device.name).to_string();
+    let said = before.iter().rfind(|x| {
+        let who = owner(&x.text).name;
+        who == name || who.strip_prefix(&name).is_some_and(|r| r.starts_with('.'))
+    });
+    let last = said.filter(|x| x.line != m.line).zip(end).and_then(|(x, end)| {
+        let left = end.since(x.time?);
+        Some(format!(", and \"{}\" comes {} before the end", x.text.trim(), say::span(left)))
+    });
+    let text = format!(
+        " {name} was late in it: \"{}\"{}. Others may have been, too.",
+        m.text.trim(),
+        last.unwrap_or_default()
+    );
+    (text, Vec::from([m]))
+}
+
+/// Driver and device of such a measurement, and how long it was.
+fn measured(m: &Message, direction: Direction) -> Option<(Device, Ns)> {
+    let (way, rest) = m.text.strip_prefix("PM: ").unwrap_or(&m.text).split_once(" of drv:")?;
+    let up = way.ends_with("resume") || way.ends_with("restore") || way.ends_with("thaw");
+    if up != (direction == Direction::Resume) {
+        return None;
+    }
+    let (who, took) = rest.split_once(" complete after ")?;
+    let (driver, device) = who.split_once(" dev:")?;
+    let ns = i64::try_from(thousandths(took)?).ok()?.checked_mul(1_000)?;
+    Some((Device { name: device.into(), driver: driver.into() }, Ns(ns)))
 }
 
 /// A message without what changes from one to the next: numbers.
@@ -284,4 +366,43 @@ fn errors(device: Device, list: &[&Message], soon: Option<Ns>) -> Finding {
         .times(list.len())
         .at("resume")
         .shown_by(lines(list.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(lines: &[(i64, &str)]) -> Option<String> {
+        let mut out = Vec::new();
+        long(&Case::of_log(lines), &mut out);
+        out.pop().map(|f| f.sentence)
+    }
+
+    #[test]
+    fn a_long_phase_is_told_with_those_who_were_late_in_it() {
+        let of = |ms: i64| {
+            (9_000, format!("PM: resume devices took {}.{:03} seconds", ms / 1_000, ms % 1_000))
+        };
+        let (end, text) = of(7_250);
+        let late = [
+            (1_200, "ata9: link is slow to respond, please be patient (ready=0)"),
+            (6_000, "ata7: link is slow to respond, please be patient (ready=0)"),
+            (8_500, "ata7.00: configured for UDMA/133"),
+            (end, text.as_str()),
+        ];
+        let found = said(&late).expect("a long phase");
+        assert!(found.contains("7.25 s") && found.contains("ata7 was late in it"), "{found}");
+        assert!(found.contains("500 ms before the end"), "{found}");
+        let named = [
+            (7_000, "PM: resume of drv:xhci_hcd dev:0000:00:14.0 complete after 810.000 msecs"),
+            (8_000, "PM: resume of drv:scsi_disk dev:6:0:0:0 complete after 500.000 msecs"),
+            (8_001, "PM: resume of drv:sd dev:6:0:0:0 complete after 499.000 msecs"),
+            (end, text.as_str()),
+        ];
+        let found = said(&named).expect("a long phase");
+        assert!(found.contains("0000:00:14.0 (xhci_hcd) 810 ms, 6:0:0:0 (sd) 499 ms"), "{found}");
+        assert!(found.contains("1.3 s of it: who took the rest is not there"), "{found}");
+        assert!(said(&[(end, "Component: resume devices, time: 7250")]).is_some());
+        assert!(said(&[(end, of(2_400).1.as_str())]).is_none());
+    }
 }

@@ -139,8 +139,14 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     // Reports of no sleep, by kind and function.
     let mut elsewhere: Vec<&Trouble<'_>> = Vec::new();
+    // It measures how long all devices took, and is none of them
+    // (kernel/power/suspend_test.c:suspend_test_finish).
+    let is_clock = |t: &Trouble<'_>| {
+        let by = t.culprit().is_some_and(|f| f.function == "suspend_test_finish");
+        by && [" devices took ", "Component: "].iter().any(|w| case.messages.has(w))
+    };
     for t in &all {
-        if told(t, out) {
+        if is_clock(t) || told(t, out) {
             continue;
         }
         let Some(w) = when(case, &stages, &over, t) else {

@@ -12,7 +12,19 @@ use dormouse_base::say;
 /// (drivers/base/power/main.c:pm_dev_err, for PM_EVENT_QUIESCE).
 fn refuses(m: &Message) -> Option<(&Message, Device, i32)> {
     let (front, rest) = m.text.split_once("failed to quiesce")?;
-    let error = rest.split_once("error ")?.1.trim().parse().ok()?;
+    refused(m, front, rest.split_once("error ")?.1)
+}
+
+/// `amdgpu 0000:03:00.0: PM: pci_pm_freeze(): amdgpu_pmops_freeze [amdgpu] returns -5`
+/// (drivers/base/power/main.c:__suspend_report_result), where a text has no more.
+fn returns(m: &Message) -> Option<(&Message, Device, i32)> {
+    let (front, rest) = m.text.split_once(": PM: ")?;
+    let error = rest.split_once("(): ")?.1.split_once(" returns ")?.1;
+    refused(m, front, error).filter(|r| r.2 < 0)
+}
+
+fn refused<'a>(m: &'a Message, front: &str, error: &str) -> Option<(&'a Message, Device, i32)> {
+    let error = error.trim().parse().ok()?;
     let front = front.trim_end().trim_end_matches("PM:").trim_end().trim_end_matches(':');
     let front = front.strip_prefix("PM: Device ").unwrap_or(front);
     let (driver, name) = front.rsplit_once(' ').unwrap_or(("", front));
@@ -65,8 +77,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // hibernation_restore stops the devices of the kernel that read it
     // (kernel/power/hibernate.c): it says "Failed to load image" if one refuses, too.
     let loaded = case.messages.having("Image successfully loaded").next().map(|(at, _)| at);
-    let refused = loaded.and_then(|at| case.messages[at..].iter().find_map(refuses));
+    let rest = loaded.map(|at| case.messages[at..].iter());
+    let refused =
+        rest.and_then(|mut r| r.clone().find_map(refuses).or_else(|| r.find_map(returns)));
     if let (Some((m, device, error)), false) = (refused, load.is_empty()) {
+        // It is no sleep that it ended.
+        out.retain(|f| f.id != "device-failed" || f.evidence.iter().all(|e| e.line != m.line));
         let f = broken("hib-device-refused")
             .says(format!(
                 "The image was read whole, and then {} would not stop for it: {}. So the machine booted afresh.",
@@ -79,14 +95,19 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(lines([m]));
         out.push(f);
     } else if !load.is_empty() && !mismatch && !out.iter().any(|f| f.id == "hib-restore-woken") {
-        let f = broken("hib-load-failed")
-            .says("The image was found and could not be read back, so the machine booted afresh.")
-            .look("Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged.")
-            .shown_by(lines(load));
-        out.push(f);
+        let f = broken("hib-load-failed");
+        let f = if loaded.is_some() {
+            f.says("The image was read whole and then given up, so the machine booted afresh. Who would not stop for it is not in the text.")
+                .look("Give the lines between \"Image successfully loaded\" and the failure: a device that will not stop says so there.")
+        } else {
+            f.says("The image was found and could not be read back, so the machine booted afresh.")
+                .look("Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged.")
+        };
+        out.push(f.shown_by(lines(load)));
     }
     faults(case, out);
     not_made(case, out);
+    not_found(case, out);
     reading(case, out);
     changed(case, out);
     // A crash between the image's making and the end of the hibernation.
@@ -194,6 +215,34 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// A kernel that wrote an image and looks for it at once, as `test_resume` asks, and cannot
+/// open the disk (kernel/power/swap.c:swsusp_check). Until 6.5 it wants the disk for itself,
+/// which a mounted file system has.
+fn not_found(case: &Case, out: &mut Vec<Finding>) {
+    let written = |m: &Message| m.says("Wrote ") && m.has(" kbytes in ");
+    let boots = |m: &Message| m.text.starts_with("Linux version ");
+    for (at, m) in case.messages.having("Image not found (code ") {
+        let code =
+            m.after("Image not found (code ").and_then(|r| r.split(')').next()?.parse().ok());
+        let before = case.messages[..at].iter().rev().take_while(|m| !boots(m));
+        let Some(wrote) = before.into_iter().find(|m| written(m)) else { continue };
+        let Some(error) = code.filter(|e: &i32| *e < 0) else { continue };
+        let why = if error == -16 {
+            " The disk is in use, as that of a swap file on a mounted file system is; kernels up to 6.5 want it for themselves in this test."
+        } else {
+            ""
+        };
+        out.push(
+            Finding::new(("hib-test-no-image", Area::Hibernation, Level::Broken), Confidence::Likely)
+                .says(format!("The kernel wrote the image, looked for it at once, as a test of the way back does (test_resume), and did not get at it: {}.{why} So nothing was resumed.", say::told(error)))
+                .look("Take a swap partition for that test, or a kernel from 6.6 on; a boot that resumes opens the disk before anybody mounts it.")
+                .of_error(error)
+                .shown_by(lines([wrote, m])),
+        );
+        return;
+    }
+}
+
 /// The kernel that reads an image (kernel/power/swap.c:load_compressed_image, load_image),
 /// where the text ends before it says how that went: a note, so that nobody takes the text
 /// for one that says nothing of sleep.
@@ -260,5 +309,45 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
             .look("Look at that disk before the next hibernation: dmesg --level=err,warn, smartctl -a, and what lies there: lsblk -o NAME,MAJ:MIN.")
             .shown_by(lines(failed));
         out.push(f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(lines: &[(i64, &str)]) -> Vec<(&'static str, String)> {
+        let mut out = Vec::new();
+        judge(&Case::of_log(lines), &mut out);
+        out.into_iter().map(|f| (f.id, f.sentence)).collect()
+    }
+
+    #[test]
+    fn an_image_that_was_read_whole_is_not_unreadable() {
+        let all = [
+            (100, "PM: Image successfully loaded"),
+            (160, "xe 0000:07:00.0: PM: pci_pm_freeze(): xe_pci_freeze [xe] returns -110"),
+            (170, "PM: hibernation: Failed to load image, recovering."),
+        ];
+        let found = ids(&all);
+        assert_eq!((found.len(), found[0].0), (1, "hib-device-refused"));
+        assert!(found[0].1.contains("0000:07:00.0 (xe) would not stop"), "{}", found[0].1);
+        // Nobody says who.
+        let found = ids(&[all[0], all[2]]);
+        assert!(found[0].1.starts_with("The image was read whole"), "{}", found[0].1);
+        let found = ids(&all[2..]);
+        assert!(found[0].1.contains("could not be read back"), "{}", found[0].1);
+        let fine = [all[0], (160, "xe 0000:07:00.0: PM: pci_pm_freeze(): xe_pci_freeze returns 0")];
+        assert!(ids(&fine).is_empty());
+    }
+
+    #[test]
+    fn a_test_of_the_way_back_may_not_get_at_its_image() {
+        let wrote = (100, "PM: hibernation: Wrote 900 kbytes in 0.50 seconds (1.80 MB/s)");
+        let none = (200, "PM: Image not found (code -16)");
+        assert_eq!(ids(&[wrote, none])[0].0, "hib-test-no-image");
+        // Every boot that has none says so.
+        assert!(ids(&[(1, "Linux version 6.1.0"), none]).is_empty());
+        assert!(ids(&[wrote, (1, "Linux version 6.1.0"), none]).is_empty());
     }
 }

@@ -360,6 +360,7 @@ fn unix(line: &[u8]) -> Option<Ns> {
 
 /// One bracket, if it is part of the prefix.
 fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
+    let adjoins = line.first() == Some(&b'[');
     let line = line.trim_ascii_start();
     let begins_late = || (!r.fresh && is_cut(line)).then_some(line);
     let inside = line.strip_prefix(b"[").or_else(begins_late)?;
@@ -379,6 +380,9 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         r.cpu = cpu.or(r.cpu);
     } else if let Some(n) = inside.strip_prefix(b"T").and_then(number) {
         r.pid = Some(n);
+    } else if let Some(n) = number(inside).filter(|_| adjoins && r.time.is_some()) {
+        // `[   12.345678][ 2] [  T403]`: the CPU, by vendors of ARM machines.
+        r.cpu = u32::try_from(n).ok();
     } else if inside.strip_prefix(b"C").and_then(number).is_some() {
         // Printed by an interrupt on this CPU: no thread to name.
     } else if let Some(fields) = inside.strip_prefix(b"pid:") {
@@ -604,6 +608,8 @@ mod tests {
         assert_eq!(text("<6>[   12.345678] PM: x"), (t, None, m()));
         assert_eq!(text("[   12.345678][T123] PM: x"), (t, Some(123), m()));
         assert_eq!(text("[   12.345678][  C0] PM: x"), (t, None, m()));
+        assert_eq!(text("[   12.345678][ 11] [   T39] PM: x"), (t, Some(39), m()));
+        assert_eq!(text("[   12.345678] [11] x").2, "[11] x", "a message may begin so");
         assert_eq!(text("[   12.345678] [pid:9,cpu7,sh]PM: x"), (t, Some(9), m()));
         assert_eq!(
             text("[   12.345678] [2025:05:01 09:09:14][pid:9,cpu7,sh]PM: x"),

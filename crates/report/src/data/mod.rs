@@ -28,7 +28,7 @@ use dormouse_words::doctor::Worded;
 use dormouse_words::fidelity;
 use dormouse_words::wording::assumed;
 use dormouse_words::wording::reason::stem as reason;
-use dormouse_words::wording::waits::Told;
+use dormouse_words::wording::waits::{Silent, Told};
 use dormouse_words::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 
@@ -83,7 +83,7 @@ struct Maker<'a> {
     capture: &'a Capture,
     views: &'a [CycleView],
     findings: &'a [Worded],
-    waits: &'a [Vec<Told>],
+    waits: &'a [Silent],
     names: &'a mut NameTable,
     blocks: &'a mut Blocks,
     left_out: &'a mut Vec<String>,
@@ -202,7 +202,8 @@ impl Maker<'_> {
         outlier: &str,
     ) -> CycleData {
         let (cycle, view) = (&self.capture.cycles[i], &self.views[i]);
-        let waits = self.waits.get(i).map_or(&[][..], Vec::as_slice);
+        let said = self.waits.get(i);
+        let waits = said.map_or(&[][..], |s| &s.waits);
         let block = embed.then(|| {
             let most = self.options.cycle_callbacks;
             let list = choose::callbacks(cycle, &columns::on_path(cycle, view), kept, most);
@@ -234,7 +235,7 @@ impl Maker<'_> {
             asleep: hole(view, cycle).map(|(a, b)| (at(a), at(b))),
             length_ns: cycle.end.since(cycle.start).0,
             callbacks: cycle.callbacks.len(),
-            answer: answer(self.capture, cycle, view, waits),
+            answer: answer(self.capture, cycle, view, said.and_then(|s| s.answer.clone())),
             answers: [view.answer.suspend, view.answer.resume]
                 .map(|h| h.map_or(String::new(), |h| sentences(self.capture, cycle, view, &h))),
             outlier: outlier.into(),
@@ -412,12 +413,11 @@ fn sentences(capture: &Capture, cycle: &Cycle, view: &CycleView, h: &Half) -> St
 }
 
 /// The sentences that matter: those of the half in which most can be saved.
-fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView, waits: &[Told]) -> String {
+fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView, said: Option<String>) -> String {
     if cycle.callbacks.is_empty() {
-        return match waits.first() {
-            Some(longest) => longest.answer.clone(),
-            None => "No device callbacks in this log, so no device's time is known.".into(),
-        };
+        return said.unwrap_or_else(|| {
+            "No device callbacks in this log, so no device's time is known.".into()
+        });
     }
     match view.answer.halves().next() {
         Some(half) => sentences(capture, cycle, view, half),

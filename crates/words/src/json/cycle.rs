@@ -100,6 +100,7 @@ pub(super) fn fields(
     w.rows("devices", by_time, |w, d| device_time(w, devices, d));
     w.rows("stalls", &view.stalls, |w, s| stall(w, devices, cycle, s));
     w.objects("domains", causes(capture, cycle), |w, c| switch(w, devices, &c));
+    w.field("answered_by", explained.answer_of(at).map(|f| f.id));
     w.objects("waits", explained.waits_of(at), |w, wait| {
         w.field("device", &*wait.device.name);
         w.field("driver", Some(&*wait.device.driver).filter(|d| !d.is_empty()));

@@ -15,7 +15,6 @@ use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
-use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::Known;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::printing::slow_console;
@@ -35,7 +34,7 @@ pub(super) fn show(
     (number, of): (usize, usize),
 ) {
     let (capture, cycle, view) = (&*e.capture, &e.capture.cycles[i], &e.views[i]);
-    answer(page, capture, i, view, e.waits_of(i));
+    answer(page, e, i);
     let at = match cycle.when {
         // Its place on the clock of the log helps nobody; a date does.
         Began::Stamped | Began::Unsaid => String::new(),
@@ -72,7 +71,8 @@ pub(super) fn show(
 }
 
 /// Line 1 answers; line 2 says how far to trust it.
-fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView, waits: &[Wait]) {
+fn answer(page: &mut Page, e: &Explained, i: usize) {
+    let (capture, view, waits) = (&*e.capture, &e.views[i], e.waits_of(i));
     let cycle = &capture.cycles[i];
     let mut caution = trust::caution_of(capture, i);
     if let Some(text) = trust::failed(capture, cycle) {
@@ -80,7 +80,7 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView, waits:
     }
     if cycle.callbacks.is_empty() {
         let named = matches!(cycle.outcome, Outcome::AbortedByDevice { device: Some(_), .. });
-        silent::show(page, &[capture], waits, named);
+        silent::show(page, &[capture], e.answer_of(i), waits, named);
     }
     for h in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: h.known };

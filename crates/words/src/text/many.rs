@@ -39,7 +39,11 @@ pub(super) fn show(
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
     let waits = longest_waits(cycles);
     if silent {
-        silent::show(page, &captures, &waits, false);
+        let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
+        found.sort_by_key(|f| f.level);
+        let ranked = captures.iter().any(|c| !c.ranked.is_empty());
+        let found = dormouse_doctor::answer(found, !waits.is_empty()).filter(|_| !ranked);
+        silent::show(page, &captures, found, &waits, false);
     }
     if groups.is_empty() {
         alone(page, cycles, silent);

@@ -13,7 +13,7 @@ mod warned;
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};
 
-use crate::doctor::{beside, is_of};
+use crate::doctor::beside;
 use crate::wording::{next, trust};
 use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;
@@ -37,10 +37,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         ranked::show(&mut page, all, selection);
         let list = trust::warnings_of(&e.capture, i);
         warnings(&mut page, &list, &[&*e.capture], e.capture.cycles.get(i));
-        let c = &e.capture.cycles[i];
-        let end = c.exit.unwrap_or(c.end).max(c.end);
-        let of = e.findings.iter().filter(|f| total == 1 || is_of(f, c.start, end));
-        beside(&mut page, &of.collect::<Vec<_>>(), &selection.typed);
+        beside(&mut page, &e.findings_of(i).collect::<Vec<_>>(), &selection.typed);
         last(&mut page, cycle::next_command(e, i, selection));
     } else {
         let list = many::warnings(all);

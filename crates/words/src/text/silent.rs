@@ -3,20 +3,32 @@
 use super::page::{Ink, Page};
 use super::ranked;
 use super::safe::{right, safe};
+use crate::doctor::headline;
 use crate::wording::number::ms;
 use crate::wording::{next, waits as say};
 use dormouse_base::capture::Capture;
+use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
 
-/// The device whose duration stands alone in the log, if one does; else how to
-/// get a log that names devices.
+/// The finding that answers, or the device whose duration stands alone in the log, if one
+/// does; and how to get a log that names devices.
 /// `named` says that a line above names a device all the same; `waits` are devices that the
 /// log's own lines name.
-pub(super) fn show(page: &mut Page, captures: &[&Capture], waits: &[Wait], named: bool) {
-    if captures.iter().any(|c| !c.ranked.is_empty()) {
+pub(super) fn show(
+    page: &mut Page,
+    captures: &[&Capture],
+    found: Option<&Finding>,
+    waits: &[Wait],
+    named: bool,
+) {
+    if found.is_none() && captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
     match (waits.first(), named) {
+        _ if let Some(f) = found => {
+            page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
+            page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
+        }
         (Some(longest), _) => {
             page.wrapped(Ink::Strong, 0, 2, &safe(&say::answer(longest)));
             page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);

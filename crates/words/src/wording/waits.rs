@@ -1,5 +1,7 @@
 //! Waits that a log tells without callbacks, in words.
 
+use crate::Explained;
+use crate::doctor::headline;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -14,23 +16,33 @@ pub const BETWEEN_LINES: &str = "At most: between two lines other devices may ha
 pub struct Told {
     /// How long.
     pub time: Ns,
-    /// The sentence that it is an answer with.
-    pub answer: String,
     /// As one of the list.
     pub entry: String,
     /// What its time is worth; empty if the kernel counted it.
     pub bound: &'static str,
 }
 
-/// Each of `list` in words.
-pub fn told(list: &[Wait]) -> Vec<Told> {
+/// What a log without callbacks says of a cycle, for such a page.
+#[derive(Clone, Debug)]
+pub struct Silent {
+    /// Its answer: a finding or the longest wait, if there is one.
+    pub answer: Option<String>,
+    /// Its waits.
+    pub waits: Vec<Told>,
+}
+
+/// Cycle `i` in words.
+pub fn told(e: &Explained, i: usize) -> Silent {
     let one = |w: &Wait| Told {
         time: w.time,
-        answer: answer(w),
         entry: entry(w),
         bound: if w.counted { "" } else { BETWEEN_LINES },
     };
-    list.iter().map(one).collect()
+    let list = e.waits_of(i);
+    Silent {
+        answer: e.answer_of(i).map(headline).or_else(|| list.first().map(answer)),
+        waits: list.iter().map(one).collect(),
+    }
 }
 
 /// `ata5 on resume, at most 4.1 s (its link; likely)`.
