@@ -380,3 +380,64 @@ fn a_sleep_of_known_length_says_it_with_its_waker() {
         Mar  5 06:40:00 nb kernel: PM: Triggering wakeup from IRQ 9\nMar  5 06:40:00 nb kernel: PM: suspend exit\n";
     holds(&says(log, "mode-wake-source"), &["Slept 7 h 30 min; woken by IRQ 9"]);
 }
+
+#[test]
+fn amds_table_names_the_part_that_was_active() {
+    let table = |status: &str, display: u64, cpu: u64| {
+        format!(
+            "=== SMU Statistics ===\nTable Version: 3\nHint Count: 2\nLast S0i3 Status: {status}\n\
+             Time (in us) in S0i3: 0\n\n=== Active time (in us) ===\nDISPLAY  : {display}\n\
+             CPU      : {cpu}\nVCN      : 0\nUSB4_0   : 0\n"
+        )
+    };
+    let words = says(&table("Unknown/Fail", 12_400_300, 20_000), "mode-name-only");
+    holds(&words, &["DISPLAY (12.4 s)", "none for more than 20 ms", "not proven"]);
+    let log = "[  500.000000] PM: suspend entry (s2idle)\n\
+        [  540.000000] amd_pmc AMDI0009:00: Last suspend didn't reach deepest state\n\
+        [  540.100000] PM: suspend exit\n";
+    let words = says(&format!("{log}{}", table("Unknown/Fail", 0, 9_000_000)), "mode-name-only");
+    holds(&words, &["CPU (9.0 s); all others that it lists are idle"]);
+    // Little of it is the way down, and a sleep that was one names nobody.
+    let words = says(&format!("{log}{}", table("Unknown/Fail", 30_000, 9_000)), "mode-name-only");
+    assert!(!words.contains("DISPLAY"), "{words}");
+    let slept = table("Success", 12_400_300, 0).replace("in S0i3: 0", "in S0i3: 700100300");
+    assert!(!ids(&slept).contains(&"mode-name-only"));
+}
+
+#[test]
+fn some_of_many_sleeps_are_not_all_of_them() {
+    let text = "On this laptop suspend does not last:\n\n```\n\
+        52 x \"PM: suspend entry\" in one boot\n\
+        17 x \"amd_pmc AMDI0009:00: Last suspend didn't reach deepest state\"\n```\n";
+    holds(&says(text, "mode-name-only"), &["In 17 of 52 sleeps", "did not reach"]);
+    let turns = "21:00:10 suspend entry (s2idle) -> 21:00:40 suspend exit\n\
+        21:45:40 suspend entry -> 21:47:01 suspend exit\n\
+        22:32:01 suspend entry -> 22:32:30 suspend exit\n";
+    holds(&says(turns, "wake-loop"), &["3 short sleeps", "45 min", "as a timer orders"]);
+    let uneven = turns.replace("22:32:01", "22:12:01").replace("22:32:30", "22:12:30");
+    assert!(!ids(&uneven).contains(&"wake-loop"));
+}
+
+#[test]
+fn counts_of_androids_reasons_are_a_list_and_no_abort() {
+    let text = "  All wakeup reasons:\n\
+        \x20 Wakeup reason 40 pmic:7 nfc: 5m 2s 1ms (310 times) realtime\n\
+        \x20 Wakeup reason 41 pmic:9 wlan1: 9m 4s 100ms (1200 times) realtime\n\
+        \x20 Wakeup reason Abort: Last active Wakeup Source: eventpoll: 7s 1ms (12 times) realtime\n";
+    holds(
+        &says(text, "night-wake-reasons"),
+        &["41 pmic:9 wlan1 (1,200 times)", "eventpoll (12 times)"],
+    );
+    assert!(!ids(text).contains(&"abort-wakeup"));
+}
+
+#[test]
+fn rows_of_what_a_night_used_are_its_cost_and_a_charge_is_none() {
+    let text = "Deep suspend of the handheld, overnight:\n\n\
+        \x20 2.00h   150,000 uAh = 75.0 mA  (capacity 90% -> 86%)\n\
+        \x20 4.00h   900,000 uAh = 225.0 mA  (capacity 86% -> 60%)\n";
+    holds(&says(text, "night-cost"), &["75.0 mA, 2.00 % an hour", "differ by more than twice"]);
+    let charge = "(sleep) dT = 300 (s), dQ = 40 (mAh) = 610 (mWh), P = 7320 (mW)\n";
+    assert!(!ids(charge).contains(&"night-cost"));
+    assert!(ids("The test ran 2h on a 4000 mAh battery and used 300 mAh.\n").is_empty());
+}

@@ -182,3 +182,21 @@ fn hooks_and_the_way_to_the_kernel_have_their_lines() {
     let f = one(&text, "way-killed");
     assert!(f.about.tasks[0].pid == 512 && f.sentence.contains("45.0 s"), "{}", f.sentence);
 }
+
+/// `logcat -v brief` has no times, and lines that say how long something took.
+#[test]
+fn a_brief_log_of_android_tells_what_its_lines_measure() {
+    let of = |line: &str| {
+        one(&format!("I/PowerManagerService( 77): Waking up from sleep...\n{line}\n"), "way-screen")
+    };
+    let f = of("W/PowerManagerService( 77): Screen on took 1400 ms");
+    assert!(f.level == Level::Slow && f.sentence.contains("1.4 s after"), "{}", f.sentence);
+    let f = of(
+        "D/SurfaceControl( 77): Excessive delay in unblankDisplay() while turning screen on: 410ms",
+    );
+    assert!(
+        f.level == Level::Note && f.sentence.contains("panel on took 410 ms"),
+        "{}",
+        f.sentence
+    );
+}

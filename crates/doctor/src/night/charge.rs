@@ -56,6 +56,21 @@ pub enum Side {
     After,
 }
 
+/// What somebody measured over a time, in a row of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// How long, in seconds.
+    pub seconds: i64,
+    /// Microampere-hours that were used.
+    pub charge: Option<i64>,
+    /// Microwatts on the average.
+    pub power: Option<i64>,
+    /// Thousandths of a per cent an hour.
+    pub hourly: Option<i64>,
+    /// The row speaks of a sleep.
+    pub of_sleep: bool,
+}
+
 /// What somebody says that a sleep took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drain {

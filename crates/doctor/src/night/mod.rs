@@ -13,7 +13,7 @@ pub mod table;
 
 use crate::finding::Evidence;
 use android::Battery;
-use charge::{Charge, Drain};
+use charge::{Charge, Drain, Window};
 use machine::{Hardware, Owner};
 use report::Report;
 use round::{Round, Stats};
@@ -86,6 +86,8 @@ pub enum Fact {
     Charge(Charge),
     /// What somebody says that a night cost.
     Drain(Drain),
+    /// What was measured over a time.
+    Window(Window),
     /// A cycle of an endurance run.
     Round(Round),
     /// Counts of an endurance run.
@@ -96,6 +98,13 @@ pub enum Fact {
     Verdict {
         /// Deep enough for the tool.
         deep: bool,
+    },
+    /// A part of an AMD chip was active for so many microseconds of its last sleep.
+    Active {
+        /// As the table names it.
+        name: String,
+        /// How long.
+        us: u64,
     },
     /// A root port that a self-test saw outside of D3cold.
     Port(String),

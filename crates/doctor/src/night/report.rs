@@ -42,4 +42,15 @@ pub enum Report {
     },
     /// The hardware never slept.
     NoHardware,
+    /// It slept for so many seconds of as many as were asked for, if the line says how many.
+    Early {
+        /// It slept.
+        seconds: u64,
+        /// It was to sleep.
+        of: Option<u64>,
+    },
+    /// The test could not send the machine to sleep.
+    NotRun,
+    /// It entered its own state so often in the cycle.
+    Entries(u64),
 }

@@ -2,6 +2,7 @@
 
 use super::host::NEAR;
 use super::libc::EBUSY;
+use super::source::is_of_a_program;
 use super::{host, stuck};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
@@ -502,7 +503,9 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let mut restoring = false;
     let words: Vec<&str> =
         [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after", SOURCES[1]]].concat();
-    for (i, m) in case.messages.having_any(&words) {
+    // Android counts tries that were given up; none of these is a line of one.
+    let is_count = |m: &Message| m.has(" times) realtime") || m.text.trim_start().starts_with('|');
+    for (i, m) in case.messages.having_any(&words).filter(|(_, m)| !is_count(m)) {
         restoring = restores_from(m).unwrap_or(restoring);
         match ends(m) || bare(i) {
             true if restoring || lost_an_image(&case.messages[i..]) => restores.push(m),
@@ -629,7 +632,11 @@ pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence)
         .says(format!(
             "A wakeup ended the sleep on its way (wakeup_count was armed, or the event was one that ends any sleep): {which}{whose}"
         ))
-        .look("If nobody touched the machine: look at that source's driver, or switch its power/wakeup off.")
+        .look(if !sources.is_empty() && sources.iter().all(|s| is_of_a_program(s)) {
+            "A program holds it, no device: find who has such a timer or watches such a file (clockid 8 or 9, or EPOLLWAKEUP, in /proc/*/fdinfo)."
+        } else {
+            "If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."
+        })
         .of_devices(sources.iter().map(source))
         .when(Some(Direction::Suspend), None)
 }

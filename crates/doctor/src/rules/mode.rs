@@ -90,19 +90,51 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     let kept = platform::kept(case);
     let named =
         kept.is_some() || latency::is_named(case) || case.messages.has("LPI: Constraint not met");
-    let unknown = if named { "" } else { " The text does not say what kept it." };
+    let unknown = match &kept {
+        Some(k) if k.short => format!(" {}", k.words),
+        _ if named => String::new(),
+        _ => " The text does not say what kept it.".into(),
+    };
+    let (often, all) = share(case, &said);
+    let how = if often < all {
+        format!(
+            "In {often} of {all} sleeps the machine slept in name only: {}",
+            who.replace("never reached", "did not reach")
+        )
+    } else {
+        format!("The machine slept in name only{}: {who}", say::and_times(often))
+    };
     let f = name_only(Confidence::Certain)
-        .says(format!(
-            "The machine slept in name only{}: {who}.{unknown}",
-            say::and_times(said.len())
-        ))
+        .says(format!("{how}.{unknown}"))
         .look(platform::CONSTRAINTS)
-        .times(said.len())
+        .times(often)
         .shown_by(lines(said));
     out.push(match kept {
+        Some(k) if k.short => f.shown_by(k.evidence),
         Some(k) => f.because(k.words).shown_by(k.evidence),
         None => f,
     });
+}
+
+/// In how many sleeps a unit said so, and of how many. A person who counts lines writes
+/// `42 x "…"`, and `uniq -c` its number alone.
+fn share(case: &Case, said: &[&Message]) -> (usize, usize) {
+    let count = |m: &Message| {
+        let text = m.text.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+        let times = text[end..].trim_start();
+        let counted = times.len() < text[end..].len() || times.starts_with(['x', '×']);
+        text[..end].parse::<usize>().ok().filter(|n| counted && *n > 0)
+    };
+    let sum = |list: &mut dyn Iterator<Item = &Message>| -> usize {
+        list.map(|m| count(m).unwrap_or(1)).fold(0, usize::saturating_add)
+    };
+    let often = sum(&mut said.iter().copied());
+    let begun: Vec<&Message> = case.messages.all_having("suspend entry");
+    let counted = begun.iter().any(|m| count(m).is_some());
+    let most = begun.iter().filter_map(|m| count(m)).max();
+    let whole = case.attempts.iter().filter(|a| a.closed && a.mode != "deep").count();
+    (often, if counted { most.unwrap_or(0) } else { whole })
 }
 
 /// What AMD's power management unit answers in a sleep when its driver asks for one

@@ -94,9 +94,13 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
         "not responding",
         "no response",
     ];
-    let device =
-        Some(owner(&b.text)).filter(|d| !d.name.is_empty() && late.iter().any(|w| b.has(w)));
+    let of_acpi = b.text.starts_with("ACPI");
+    let device = Some(owner(&b.text))
+        .filter(|d| !of_acpi && !d.name.is_empty() && late.iter().any(|w| b.has(w)));
     let rest = match &device {
+        _ if of_acpi && waits_for_ec(case, b).is_some() => {
+            waits_for_ec(case, b).unwrap_or_default()
+        }
         _ if b.has(" of devices complete after ") => "Devices took it; no line says which.".into(),
         Some(d) => format!("The line at its end says who was waited for: {}.", say::device(d)),
         None => "No line says what ran in between, or whether it was the firmware.".into(),
@@ -114,6 +118,31 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
             .costs(Ns(gap))
             .shown_by(lines([a, b])),
     );
+}
+
+/// Lines of one error of ACPI stand so near each other, in ns and messages.
+const ERROR: i64 = 50_000_000;
+const LINES: usize = 24;
+
+/// ACPICA's words for a method that waited for the embedded controller in vain
+/// (drivers/acpi/acpica/evregion.c and psparse.c: AE_TIME, 5.4 to 7.3).
+fn waits_for_ec(case: &Case, b: &Message) -> Option<String> {
+    let from = case.messages.iter().position(|m| std::ptr::eq(m, b))?;
+    let near = |m: &&Message| m.time.is_none_or(|_| (0..ERROR).contains(&(at(m) - at(b))));
+    let said = || case.messages[from..].iter().take(LINES).take_while(near);
+    let waited = |m: &Message| {
+        m.has("Timeout from EC hardware") || m.has("AE_TIME") && m.has("[EmbeddedControl]")
+    };
+    said().any(|m| waited(m)).then_some(())?;
+    let method = said().find_map(|m| m.after("Aborting method ")?.split(' ').next());
+    let of = said().find_map(|m| {
+        let method = m.after("are initialized for Method ")?;
+        Some(method.split(']').next()?.trim_start_matches('['))
+    });
+    let method = method.or(of).map_or("ACPI".into(), |m| format!("the ACPI method {m}"));
+    Some(format!(
+        "The lines at its end say who waited: {method}, for the embedded controller, which did not answer in time."
+    ))
 }
 
 /// Lines that differ in names and numbers alone are alike: words in lower case stay.

@@ -166,7 +166,8 @@ const OFF: [&str; 10] = [
 fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     let mut off = false;
     let mut late: Vec<&Message> = Vec::new();
-    for (_, m) in case.messages.having_any(&OFF) {
+    let mut users: Vec<&Message> = Vec::new();
+    for (at, m) in case.messages.having_any(&OFF) {
         let cpus = m.has("Enabling non-boot CPUs") || m.has("Disabling non-boot CPUs");
         let back = ["noirq resume of", "early resume of", "resume of", "suspend entry"];
         let bus = ["i2c", "spi"].iter().any(|b| m.text.starts_with(b)) || m.has("ransfer");
@@ -179,21 +180,52 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
             off = false;
         } else if off && bus && (m.has("timed out") || m.has("timeout")) {
             late.push(m);
+            let next = case.messages.get(at + 1).filter(|n| uses(m, n));
+            if let Some(next) =
+                next.filter(|n| users.iter().all(|u| owner(&u.text) != owner(&n.text)))
+            {
+                users.push(next);
+            }
         }
     }
     let Some(m) = late.first() else { return };
+    let by = users.iter().map(|u| owner(&u.text)).collect::<Vec<_>>();
+    let user = match &by[..] {
+        [] => {
+            "so whoever used it then could not be served; the text does not name the user.".into()
+        }
+        [..] => format!(
+            "so {}, which complains right behind it, used it then and could not be served.",
+            by.iter().map(say::device).collect::<Vec<_>>().join(" and ")
+        ),
+    };
     let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
     let f = Finding::new(BUS_GONE, Confidence::Likely)
         .says(format!(
-            "{device} timed out {} in noirq, or while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
+            "{device} timed out {} in noirq, or while CPUs were switched off or on. Interrupts of devices are off there, {user}",
             say::once(late.len())
         ))
         .look("Look for what uses that bus there: a noirq callback of a device behind it, or what sets voltages or clocks when a CPU comes up (cpufreq, regulators).")
-        .of_devices([Device { name: device.to_string(), driver: String::new() }])
+        .of_devices([Device { name: device.to_string(), driver: String::new() }].into_iter().chain(by))
         .times(late.len())
         .at("noirq")
-        .shown_by(lines(late));
+        .shown_by(lines(late.into_iter().chain(users)));
     out.push(f);
+}
+
+/// Two messages that are so near are of one transfer, in ns: those of its bus and of its user.
+const OF_ONE: i64 = 2_000_000;
+
+/// Whether `next` is the word of a device that used the bus which timed out in `m`.
+fn uses(m: &Message, next: &Message) -> bool {
+    let (Some(a), Some(b)) = (m.time, next.time) else { return false };
+    let (bus, user) = (owner(&m.text), owner(&next.text));
+    let fails = ["error", "failed", "timeout", "timed out", "-110"].iter().any(|w| next.has(w));
+    (0..OF_ONE).contains(&(b.0 - a.0))
+        && fails
+        && !user.name.is_empty()
+        && !user.driver.is_empty()
+        && user.name != bus.name
 }
 
 /// A sleep that begins before the disks of the last resume are back.

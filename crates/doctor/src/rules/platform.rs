@@ -7,11 +7,16 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, thousandths};
+use crate::night::{Fact, Item};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 /// What a text says kept a machine from its deepest state.
 pub(super) struct Kept {
     /// As a sentence.
     pub words: String,
+    /// Short enough to stand beside what it kept.
+    pub short: bool,
     /// The lines.
     pub evidence: Vec<Evidence>,
 }
@@ -30,7 +35,7 @@ pub(super) fn kept(case: &Case) -> Option<Kept> {
         }
     }
     if unmet.is_empty() {
-        return None;
+        return parts(case);
     }
     let names: Vec<&str> = unmet.iter().map(|u| u.0).collect();
     let words = match names[..] {
@@ -38,7 +43,50 @@ pub(super) fn kept(case: &Case) -> Option<Kept> {
         _ => format!("These conditions of SLP_S0 were not met: {}.", names.join(", ")),
     };
     let evidence = unmet.iter().take(8).map(|u| Evidence::from(u.1)).collect();
-    Some(Kept { words, evidence })
+    Some(Kept { words, short: false, evidence })
+}
+
+/// A part that was active for less, in microseconds, may have been so on the way down.
+const ACTIVE: u64 = 1_000_000;
+
+/// Parts of an AMD chip that were active while it was to sleep, by the table of its power
+/// management unit (amd/pmc/pmc.c:smu_fw_info_show).
+fn parts(case: &Case) -> Option<Kept> {
+    let items = &case.night.items;
+    if items.iter().any(|i| i.fact == Fact::Verdict { deep: true }) {
+        return None;
+    }
+    let of = |i: &'_ Item| match &i.fact {
+        Fact::Active { name, us } => Some((name.clone(), *us)),
+        _ => None,
+    };
+    // The last table, back to where a name comes again.
+    let mut table: Vec<(String, u64, &Item)> = Vec::new();
+    for (i, (name, us)) in items.iter().rev().filter_map(|i| Some((i, of(i)?))) {
+        if table.iter().any(|t| t.0 == name) {
+            break;
+        }
+        table.push((name, us, i));
+    }
+    let most = table.iter().map(|t| t.1).max().filter(|us| *us >= ACTIVE)?;
+    let on = |t: &&(String, u64, &Item)| t.1 >= ACTIVE && t.1 >= most / 2;
+    let active: Vec<_> = table.iter().rev().filter(on).collect();
+    let time = |us: u64| say::span(Ns(i64::try_from(us).unwrap_or(0).saturating_mul(1_000)));
+    let list: Vec<String> = active.iter().map(|t| format!("{} ({})", t.0, time(t.1))).collect();
+    let rest = table.iter().filter(|t| !on(t)).map(|t| t.1).max();
+    let rest = match rest {
+        Some(0) => "; all others that it lists are idle".to_string(),
+        Some(us) => format!("; of the others none for more than {}", time(us)),
+        None => String::new(),
+    };
+    Some(Kept {
+        words: format!(
+            "Its table has as active: {}{rest}. Whether that alone kept it is not proven.",
+            list.join(", ")
+        ),
+        short: true,
+        evidence: active.iter().map(|t| Evidence::from(t.2)).collect(),
+    })
 }
 
 /// Whether the text has any of these tables.

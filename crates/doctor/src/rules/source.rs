@@ -19,6 +19,12 @@ struct Source {
     evidence: Evidence,
 }
 
+/// Whether a source stands for a file of a program: `[timerfd]`, `eventpoll`, and the names of
+/// files that it watches in brackets (fs/eventpoll.c:ep_create_wakeup_source, 3.5 to 7.3).
+pub(super) fn is_of_a_program(source: &str) -> bool {
+    source == "eventpoll" || source.starts_with('[') && source.ends_with(']')
+}
+
 /// Longer than this no event is handled: somebody forgot to let go, or holds it by intent.
 const HOLDS: u64 = 10_000;
 

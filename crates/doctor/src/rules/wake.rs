@@ -154,7 +154,18 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut pins: Vec<(String, &Message)> = Vec::new();
     let mut others: Vec<(String, &Message)> = Vec::new();
     let words: Vec<&str> = WORDS.into_iter().chain(HOW.iter().map(|h| h.0)).collect();
-    for (_, m) in case.messages.having_any(&words) {
+    let rounds = Rounds::new(case);
+    let mut answered: Vec<(String, usize)> = Vec::new();
+    for (at, m) in case.messages.having_any(&words) {
+        if rounds.went_on(at) {
+            if let Some((number, _)) = irq(m) {
+                match answered.iter_mut().find(|a| a.0 == number) {
+                    Some(a) => a.1 += 1,
+                    None => answered.push((number.to_string(), 1)),
+                }
+            }
+            continue;
+        }
         if let Some((number, name)) = irq(m) {
             match irqs.iter_mut().find(|e| e.number == number) {
                 Some(e) => {
@@ -253,6 +264,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if irqs.len() > 1 {
         more += " Each of them can have woken it; the kernel prints all that came while it slept.";
     }
+    for (number, times) in &answered {
+        more += &format!(
+            " IRQ {number} came {} before, and the kernel went back to sleep: that did not wake it.",
+            say::once(*times)
+        );
+    }
     more += &pin(case, &irqs);
     more += &queries(case, &irqs, &how);
     let words = in_words(case, &irqs);
@@ -298,6 +315,34 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .of_devices(devices)
         .shown_by(evidence);
     out.push(f);
+}
+
+/// Rounds of the loop of s2idle.
+struct Rounds {
+    /// Where the kernel had handled what came and armed the ACPI interrupt again
+    /// (drivers/acpi/x86/s2idle.c and sleep.c:acpi_s2idle_wake, 5.4 to 7.3): it sleeps on.
+    armed: Vec<usize>,
+    /// Where a sleep begins or ends.
+    bounds: Vec<usize>,
+}
+
+impl Rounds {
+    fn new(case: &Case) -> Rounds {
+        let of = |words: &[&str]| -> Vec<usize> {
+            let said = case.messages.having_any(words);
+            said.filter(|(_, m)| m.trust.is_of_a_kernel()).map(|(at, _)| at).collect()
+        };
+        Rounds {
+            armed: of(&["Rearming ACPI SCI for wakeup"]),
+            bounds: of(&["suspend-to-idle", "suspend exit", "suspend entry"]),
+        }
+    }
+
+    /// Whether the kernel slept on after message `at`.
+    fn went_on(&self, at: usize) -> bool {
+        let next = |list: &[usize]| list.get(list.partition_point(|x| *x <= at)).copied();
+        next(&self.armed).is_some_and(|armed| next(&self.bounds).is_none_or(|b| armed < b))
+    }
 }
 
 /// Words that only texts about PCs have, and those of AMD's.
@@ -403,5 +448,32 @@ fn reasons(case: &Case, irqs: &[Irq<'_>], out: &mut Vec<Finding>) {
             .of_devices([Device { name, driver: String::new() }])
             .shown_by([crate::evidence::value(v)]);
         out.push(f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_slept_on_after_did_not_wake_it() {
+        let mut out = Vec::new();
+        let all = [
+            (1, "PM: suspend-to-idle"),
+            (2, "ACPI: PM: Rearming ACPI SCI for wakeup"),
+            (3, "PM: Triggering wakeup from IRQ 11"),
+            (4, "ACPI: EC: ACPI EC GPE dispatched"),
+            (5, "ACPI: PM: Rearming ACPI SCI for wakeup"),
+            (6, "PM: Triggering wakeup from IRQ 14"),
+            (7, "PM: resume from suspend-to-idle"),
+        ];
+        judge(&Case::of_log(&all), &mut out);
+        let words = &out[0].sentence;
+        assert!(words.starts_with("Woken by IRQ 14."), "{words}");
+        assert!(words.contains("IRQ 11 came once before"), "{words}");
+        out.clear();
+        // Nothing was armed again behind the last one.
+        judge(&Case::of_log(&all[..3]), &mut out);
+        assert!(out[0].sentence.starts_with("Woken by IRQ 11."));
     }
 }

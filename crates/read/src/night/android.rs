@@ -32,6 +32,23 @@ fn row(text: &str, kind: Kind) -> Option<Battery> {
     rest.ends_with("realtime").then(|| Battery::Held { kind, name: name.trim().into(), ms, times })
 }
 
+/// A row of a table that somebody made of these reasons: name, count, time.
+pub(super) fn cell(text: &str) -> Option<Fact> {
+    let row = text.trim().strip_prefix('|')?.trim_end_matches('|').replace('*', "");
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    let [name, count, held] = cells[..] else { return None };
+    // What is quoted is the name; words beside it are the writer's.
+    let name = name.split('`').nth(1).unwrap_or(name);
+    let times = number(&count.replace(',', "")).filter(|n| n.1.is_empty())?.0;
+    let mut held = held.to_owned();
+    for unit in [" ms", " d", " h", " m", " s"] {
+        held = held.replace(unit, unit.trim_start());
+    }
+    let (ms, _) = time(&held).filter(|t| t.1.is_empty())?;
+    (!name.is_empty())
+        .then(|| Fact::Android(Battery::Held { kind: Kind::Reason, name: name.into(), ms, times }))
+}
+
 /// A line of it.
 pub(super) fn read(text: &str) -> Option<Fact> {
     let text = text.trim();
@@ -82,6 +99,16 @@ mod tests {
             row(Kind::Reason, "57:smp2p:hub", 241_020, 8)
         );
         assert_eq!(of("  Amount discharged while screen off: 24"), Some(Battery::Discharged(24)));
+        assert_eq!(
+            cell("| `31 pmic:9 nfc` - **NFC** | **1,204** | 2 h 3 m 4 s |"),
+            Some(Fact::Android(Battery::Held {
+                kind: Kind::Reason,
+                name: "31 pmic:9 nfc".into(),
+                ms: 7_384_000,
+                times: 1_204
+            }))
+        );
+        assert_eq!(cell("| wakeup reason | count | time |"), None);
         for none in ["Wake lock: the longest", "Kernel Wake lock x: (2 times) realtime", "8h 2m"] {
             assert_eq!(of(none), None, "{none}");
         }

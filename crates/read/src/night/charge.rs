@@ -2,7 +2,7 @@
 
 use super::line::{has, is_of_sleep};
 use dormouse_doctor::night::Fact;
-use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side, Teller};
+use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side, Teller, Window};
 
 /// Files of /sys/class/power_supply (drivers/power/supply/power_supply_sysfs.c), and names in
 /// its uevent.
@@ -331,6 +331,75 @@ fn report(text: &str) -> Option<Drain> {
     })
 }
 
+/// The number that stands before `unit` in brackets, `-9 (mAh)`, in thousandths.
+fn bracketed(text: &str, unit: &str) -> Option<i64> {
+    let (head, _) = text.split_once(&format!(" ({unit})"))?;
+    let word = head.rsplit(' ').next()?;
+    let (n, rest) = decimal(word.trim_start_matches('-'))?;
+    rest.is_empty().then_some(if word.starts_with('-') { -n } else { n })
+}
+
+/// `(sleep) dT = 362 (s), dQ = -9 (mAh) = …, P = -1498 (mW)`, a sleep hook that logs what was used.
+fn hook(text: &str, lower: &str) -> Option<Window> {
+    let (head, _) = lower.split_once("dt = ")?;
+    let seconds = bracketed(text, "s")? / 1_000;
+    let charge = bracketed(text, "mAh")?;
+    let power = bracketed(text, "mW").map(|p| p.abs());
+    // More than before is a charge.
+    (seconds > 0 && charge < 0).then_some(())?;
+    let of_sleep = is_of_sleep(head);
+    Some(Window { seconds, charge: Some(-charge), power, hourly: None, of_sleep })
+}
+
+/// A row of what was used in a time: `5.5h  410,000 uAh = 74.5 mA  (capacity 81% -> 77%)`, `| Airplane
+/// mode | 31m12.5s | 120 mAh | 4.1%/h |`, `512 mAh consumed` with the time in the line `before`.
+pub(crate) fn window(text: &str, lower: &str, before: &str, next: &str) -> Option<Window> {
+    if let Some(w) = hook(text, lower) {
+        return Some(w);
+    }
+    let none = "full charge|full capacity|fully|to full|design|combined|total|left|remain|expected|learned|since ";
+    if has(lower, none) {
+        return None;
+    }
+    let all = quantities(text);
+    let mut used = all.iter().filter(|q| matches!(q.2, Gauge::Charge | Gauge::Energy));
+    // Of a table the first; what follows are remarks.
+    let row = text.trim_start().starts_with('|');
+    let used = used.next().filter(|_| row || used.clone().next().is_none())?;
+    let is_use = has(lower, "consum|discharg|used|lost|drain| ma |%") || lower.ends_with(" ma");
+    let before_lower = before.to_ascii_lowercase();
+    let above = || duration(before).filter(|_| is_of_sleep(&before_lower));
+    let seconds = duration(&text[..used.0])
+        .or_else(|| duration(&text[used.1..]).filter(|_| !lower[used.1..].contains("%/h")))
+        .or_else(above)
+        .filter(|s| *s >= 60 && is_use)?;
+    let rate = |text: &str| {
+        let list = quantities(text);
+        let rates = |q: &&Quantity| {
+            let rest = text[q.1..].trim_start();
+            q.2 == Gauge::Percent
+                && ["/h", "per hour", "an hour"].iter().any(|w| rest.starts_with(w))
+        };
+        list.iter().find(rates).map(|q| q.3)
+    };
+    let levels: Vec<i64> = all.iter().filter(|q| q.2 == Gauge::Percent).map(|q| q.3).collect();
+    let fell = match levels[..] {
+        [a, b] if a >= b => Some((a - b).saturating_mul(3_600) / seconds),
+        _ => None,
+    };
+    let (charge, energy) = match used.2 {
+        Gauge::Charge => (Some(used.3), None),
+        _ => (None, Some(used.3)),
+    };
+    Some(Window {
+        seconds,
+        charge,
+        power: energy.map(|e| e.saturating_mul(3_600) / seconds),
+        hourly: rate(text).or(fell).or_else(|| rate(next)),
+        of_sleep: is_of_sleep(lower) || is_of_sleep(&before_lower),
+    })
+}
+
 /// `energy-full: 52.4 Wh` of upower.
 fn full(text: &str, lower: &str) -> Option<Charge> {
     let rest = &text[text.len() - lower.trim_start().strip_prefix("energy-full:")?.len()..];
@@ -463,6 +532,27 @@ mod tests {
         assert_eq!(duration("a 70-minute suspend"), Some(4_200));
         assert_eq!(duration("8h12m"), Some(29_520));
         assert_eq!(duration("kernel 6.9.2 h"), None);
+    }
+
+    #[test]
+    fn rows_of_what_was_used_are_windows() {
+        let of = |before: &str, text: &str, next: &str| {
+            let w = window(text, &text.to_ascii_lowercase(), before, next)?;
+            Some((w.seconds, w.charge, w.power, w.hourly))
+        };
+        let row = "  2.50h   205,000 uAh  =  82.0 mA   (capacity 90% -> 85%)";
+        assert_eq!(of("", row, ""), Some((9_000, Some(205_000), None, Some(2_000))));
+        let cell = "| Bluetooth off | 20m30.250s | 61 mAh | 3.25%/h | as before |";
+        assert_eq!(of("", cell, ""), Some((1_230, Some(61_000), None, Some(3_250))));
+        let sleep = "(sleep) dT = 600 (s), dQ = -20 (mAh) = 310 (mWh), P = -1860 (mW)";
+        assert_eq!(of("", sleep, ""), Some((600, Some(20_000), Some(1_860_000), None)));
+        assert_eq!(of("", &sleep.replace("-20", "20"), ""), None, "it was charged");
+        let above = "6h30m of deep sleep";
+        let below = of(above, "402 mAh consumed", "~0.9 %/h");
+        assert_eq!(below, Some((23_400, Some(402_000), None, Some(900))));
+        for none in ["Battery 5000 mAh, 2h to full", "402 mAh consumed", "9h at 12 mAh design"] {
+            assert_eq!(of("", none, ""), None, "{none}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) fn kept(raw: &[u8]) -> Option<i64> {
 
 /// A line that begins or ends a sleep, with the time that its keeper or an Android kernel
 /// wrote: a journal beside the message, where it was `kept`.
-pub(crate) fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
+fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
     if !COMMON.iter().any(|f| f.find(raw).is_some()) {
         return None;
     }
@@ -59,7 +59,9 @@ pub(crate) fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
     let head = String::from_utf8_lossy(&raw[..at.min(64)]);
     let head = head.trim_start_matches(['>', ' ', '\t', '[', '|']);
     let english = english(head.as_bytes()).map(|h| String::from_utf8_lossy(&h).into_owned());
-    let ms = iso(head).or_else(|| syslog(english.as_deref().unwrap_or(head)))?;
+    let ms = iso(head)
+        .or_else(|| syslog(english.as_deref().unwrap_or(head)))
+        .or_else(|| by_hand(head))?;
     Some(Fact::Clock { begins, ms, precise: false })
 }
 
@@ -129,6 +131,25 @@ fn zone(text: &str) -> i64 {
         '-' => -ahead,
         _ => 0,
     }
+}
+
+/// `19:56:10`, the time of day alone, as people write it: of some day.
+fn by_hand(text: &str) -> Option<i64> {
+    let clock = text.get(..8).filter(|c| c.as_bytes()[2] == b':' && c.as_bytes()[5] == b':')?;
+    text[8..].starts_with([' ', '.', ',']).then_some(())?;
+    since(2001, 1, 1, clock)
+}
+
+/// Marks of a line, of which people join two: `19:56:10 suspend entry -> 19:58:41 suspend exit`.
+pub(crate) fn marks(raw: &[u8], kept: Option<i64>) -> impl Iterator<Item = Fact> {
+    let has_mark = COMMON.iter().any(|f| f.find(raw).is_some());
+    let arrows = [&b"->"[..], "→".as_bytes()].into_iter().filter(|_| has_mark);
+    let arrow = arrows.into_iter().find_map(|a| Some((find(raw, a)?, a.len())));
+    let (first, second) = match arrow {
+        Some((at, len)) => (&raw[..at], raw[at + len..].trim_ascii_start()),
+        None => (raw, &b""[..]),
+    };
+    [first, second].into_iter().filter_map(move |piece| mark(piece, kept))
 }
 
 /// `Jun  8 19:56:10`, `Sat Jun  8 19:56:10 2024]`; a year that is left out is any.
@@ -209,5 +230,10 @@ mod tests {
         assert_eq!(mark(b"MESSAGE=PM: suspend exit", told), Some(exit));
         assert_eq!(of("[  347.639686] PM: suspend exit"), None);
         assert_eq!(of("see suspend entry below"), None);
+        let joined = "21:10:05 suspend entry (s2idle)  ->  21:10:45 suspend exit  slept 40s";
+        let both: Vec<i64> = marks(joined.as_bytes(), None)
+            .map(|f| if let Fact::Clock { ms, .. } = f { ms } else { 0 })
+            .collect();
+        assert_eq!((both.len(), both[1] - both[0]), (2, 40_000));
     }
 }

@@ -174,6 +174,28 @@ fn smu(text: &str) -> Option<Fact> {
     }
 }
 
+/// Parts whose active time AMD's table has (pmc.c: soc15_ip_blk and soc15_ip_blk_v2, 5.11 to 7.3).
+const PARTS: [&str; 24] = [
+    "DISPLAY", "CPU", "GFX", "VDD", "VDD_CCX", "ACP", "VCN", "VCN1", "ISP", "NBIO", "DF", "USB0",
+    "USB1", "USB2", "USB3", "USB3_0", "USB3_1", "USB4_0", "USB4_1", "LAPIC", "MPM", "JPEG", "IPU",
+    "VPE",
+];
+
+/// A row of that table, `DISPLAY  : 9440595`, or the same in a sentence, `DISPLAY 9440595`.
+pub(crate) fn active(text: &str) -> Vec<Fact> {
+    let mark = |c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':';
+    let mut words = text.split(mark).filter(|w| !w.is_empty() && *w != ":").peekable();
+    let mut out = Vec::new();
+    while let Some(word) = words.next() {
+        let name = word.trim_end_matches(':');
+        let value = words.peek().and_then(|w| alone(w.trim_start_matches(':')));
+        if let Some(us) = value.filter(|_| PARTS.contains(&name)) {
+            out.push(Fact::Active { name: name.into(), us });
+        }
+    }
+    out
+}
+
 /// Rows of `pll_status` and `mphy_core_lanes_power_gating_status`
 /// (drivers/platform/x86/intel/pmc/core.c:pmc_core_pll_show, pmc_core_mphy_pg_show, and
 /// spt.c:spt_pll_map, spt_mphy_map).
@@ -232,6 +254,13 @@ mod tests {
         assert_eq!(counts("Residency Time: 55"), one("time in S0i3", 55));
         assert!(counts("see slp_s0_residency_usec, 3 lines below").is_empty());
         assert!(counts("S0i3.0 is the deepest").is_empty());
+        let part = |name: &str, us| Fact::Active { name: name.into(), us };
+        assert_eq!(active("USB3_0   : 77"), [part("USB3_0", 77)]);
+        assert_eq!(
+            active("all but **`VCN 8100200`**, `GFX: 0`"),
+            [part("VCN", 8_100_200), part("GFX", 0)]
+        );
+        assert!(active("CPU usage 12").is_empty());
     }
 
     #[test]

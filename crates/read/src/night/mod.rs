@@ -65,6 +65,12 @@ struct Reading {
     substates: Vec<String>,
     /// The PCI device that the lines below are of.
     device: String,
+    /// AMD's table of parts and their active times was named above.
+    parts: bool,
+    /// The line before this one.
+    before: String,
+    /// A table of Android's wake-up reasons was named above.
+    reasons: bool,
     /// Addresses below are of ports outside of D3cold.
     ports: bool,
     /// The last line that is one word: the header of a file of qcom_stats.
@@ -94,7 +100,7 @@ pub(crate) fn read(bytes: &[u8]) -> Night {
     while let Some((raw, after)) = rest.next() {
         (at, rest) = (at + 1, after);
         kept = clock::kept(raw).or(kept.filter(|_| !raw.is_empty()));
-        if let Some(fact) = clock::mark(raw, kept) {
+        for fact in clock::marks(raw, kept) {
             let fact = r.in_order(fact);
             r.push(at, &String::from_utf8_lossy(&raw[..raw.len().min(SHOWN)]), fact);
         }
@@ -103,6 +109,8 @@ pub(crate) fn read(bytes: &[u8]) -> Night {
             continue;
         };
         let mut took = r.line(text.trim_end(), rest, at);
+        r.before.clear();
+        r.before.push_str(&text[..text.floor_char_boundary(SHOWN)]);
         while took > 0 {
             let Some((raw, after)) = rest.next() else { break };
             (at, rest) = (at + 1, after);
@@ -275,7 +283,11 @@ impl Reading {
 
     /// Values that say themselves what they are of.
     fn values(&mut self, text: &str, lower: &str, rest: Rest<'_>, at: u64) -> Option<usize> {
-        let facts = count::read(text, self.open);
+        self.parts |= lower.contains("smu_fw_info") || lower.contains("active time (in us)");
+        let mut facts = count::read(text, self.open);
+        if self.parts && facts.is_empty() {
+            facts = count::active(text);
+        }
         if !facts.is_empty() {
             facts.into_iter().for_each(|f| self.push(at, text, f));
             return Some(0);
@@ -290,7 +302,17 @@ impl Reading {
         if self.dated(text) {
             return Some(0);
         }
-        if let Some(fact) = android::read(text) {
+        self.reasons |= lower.contains("wakeup reason");
+        let next = || rest.ahead(1).first().map_or(String::new(), ToString::to_string);
+        if (text.trim_start().starts_with('|') || !prose::is_sentence(text))
+            && (text.contains("Ah") || text.contains("Wh"))
+            && let Some(w) = charge::window(text, lower, &self.before, &next())
+        {
+            self.push(at, text, Fact::Window(w));
+            return Some(0);
+        }
+        let cell = || android::cell(text).filter(|_| self.reasons);
+        if let Some(fact) = android::read(text).or_else(cell) {
             self.push(at, text, fact);
             return Some(0);
         }
@@ -300,6 +322,10 @@ impl Reading {
             }
             self.push(at, text, fact);
             return Some(0);
+        }
+        if let Some(fact) = tool::test(text, next) {
+            self.push(at, text, fact);
+            return self.rounds(text, lower, rest, at).or(Some(0));
         }
         if let Some(column) = tool::powertop(text) {
             self.powertop(column, text, at);

@@ -204,6 +204,11 @@ fn is_claim(sentence: &str, lower: &str, of_sleep: bool) -> bool {
         && !sentence.contains(['|', '[', '=', '+'])
         && !has(sentence, "PM: |/*|//");
     let wakes = ["wake", "wakes", "woke", "woken", "waking"].iter().any(|w| has_word(lower, w));
+    // A time, not a cause: what follows is of the machine that is awake.
+    let since = has(lower, "after waking|after wake|upon wak|once awake|after it w");
+    if since && !has(lower, " by | from irq| due to | because of ") {
+        return false;
+    }
     let object = ["machine", "laptop", "system", "notebook", "computer", "it", "itself"];
     let of_machine = of_sleep || object.iter().any(|w| has_word(lower, w));
     if !is_words || !wakes || !of_machine || lower.contains('?') {
@@ -227,7 +232,9 @@ fn is_claim(sentence: &str, lower: &str, of_sleep: bool) -> bool {
             && upper(w)
             && w[..2].bytes().all(|b| b.is_ascii_uppercase())
             && w.ends_with(|c: char| c.is_ascii_digit())
-            && !["CPU", "PCI", "MMC", "USB"].iter().any(|x| w.starts_with(x));
+            && !["CPU", "PCI", "MMC", "USB", "PC", "DDR", "QT", "GTK", "KDE", "MP"]
+                .iter()
+                .any(|x| w.trim_end_matches(|c: char| c.is_ascii_digit()) == *x);
         id || node
     });
     device || ["irq", "interrupt", "gpio", "gpe"].iter().any(|w| number(w))
@@ -241,7 +248,7 @@ pub(crate) fn lasted(text: &str, lower: &str) -> Option<i64> {
     }
     let times = super::charge::clocks(text);
     if let [first, last] = times[..]
-        && has(lower, "→|->| to |until|–| - ")
+        && has(lower, "→|->| to |until|–| - |woke at|woken at|resumed at|opened at|back at")
     {
         return Some((last - first).rem_euclid(86_400));
     }
@@ -364,6 +371,8 @@ mod tests {
             "What wakes the machine, IRQ 4?",
             "The main loop is woken by the timer every 250 ms.",
             "IRQ 12 wakes the worker thread.",
+            "After waking up from sleep (PC10), the GPU of the laptop is slow.",
+            "The machine wakes from PC8 fine and QT6 redraws.",
             "CPU1 is up PM: noirq resume complete after 9 msecs PM: Finishing wakeup.",
             "P: /devices/LNXSYSTM:00/ACPI0003:00/wakeup/wakeup30",
         ] {

@@ -121,7 +121,8 @@ const WORDS: [(&str, Kind); 71] = [
 ];
 
 /// Lines that say how long something took, in ms, behind these words.
-const TOOK: [&str; 3] = ["finished in ", "Screen on took ", "Unblocked screen on after "];
+const TOOK: [&str; 4] =
+    ["finished in ", "Screen on took ", "Unblocked screen on after ", "while turning screen on: "];
 
 /// When a line was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,6 +166,11 @@ struct Reading {
 impl Reading {
     fn line(&mut self, line: u64, text: &str) {
         let mut rest = text.trim_start_matches(['>', ' ', '\t', '|', '-', '`', '*', '#']);
+        if is_brief(rest) {
+            // In the order of the text, which is all that is known of its times.
+            let stamp = Stamp { day: "", ms: 0, grain: 1_000, wall: false };
+            return self.entry(line, stamp, rest, false);
+        }
         if text.contains(LOCK) && stamp(rest).is_none() {
             // Quoted without its time.
             let (text, ms) = (shown(rest), self.last.max(0));
@@ -238,6 +244,14 @@ impl Reading {
         self.add = 0;
         self.spoke = None;
     }
+}
+
+/// `I/PowerManagerService(  544): …` of `logcat -v brief`, which has no times.
+fn is_brief(line: &str) -> bool {
+    let b = line.as_bytes();
+    let level = b.len() > 4 && b"VDIWEF".contains(&b[0]) && b[1] == b'/';
+    let tag = line.split_once("): ").and_then(|(head, _)| head.split_once('('));
+    level && tag.is_some_and(|(_, pid)| pid.bytes().all(|c| c == b' ' || c.is_ascii_digit()))
 }
 
 /// What stands behind `CET 2014: ` of `date`, where a line has it.

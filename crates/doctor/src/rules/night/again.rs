@@ -55,7 +55,9 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     if best.len() < TURNS {
-        soon(&all, case, out);
+        if !rounds::are_ordered(case) && !even(&all, out) {
+            soon(&all, case, out);
+        }
         return;
     }
     let lengths: Vec<i64> = best.iter().map(|t| t.to - t.from).collect();
@@ -97,6 +99,41 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .shown_by([Evidence::from(first.begin), Evidence::from(first.end)])
         .shown_by(best.last().map(|l| Evidence::from(l.end)));
     out.push(f);
+}
+
+/// Times of sleeps that a timer of the system orders differ by less, in ms.
+const EVEN: i64 = 2_500;
+
+/// Short sleeps, each of which begins the same time after the end of the one before it: what
+/// sends the machine to sleep works, and something wakes it each time.
+fn even(all: &[Turn<'_>], out: &mut Vec<Finding>) -> bool {
+    let awake = |w: &[Turn<'_>]| w[1].from - w[0].to;
+    let short = |t: &Turn<'_>| (TRIED..LONG * 1_000).contains(&(t.to - t.from));
+    let waits: Vec<i64> = all.windows(2).map(awake).collect();
+    let (Some(least), Some(most)) = (waits.iter().min(), waits.iter().max()) else { return false };
+    if all.len() < TURNS || !all.iter().all(short) || most - least > EVEN || *least < BREAK * 1_000
+    {
+        return false;
+    }
+    let (Some(first), Some(last)) = (all.first(), all.last()) else { return false };
+    let lengths = || all.iter().map(|t| t.to - t.from);
+    out.push(
+        Finding::new(("wake-loop", Area::Mode, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "{}, of {} to {} each, asleep for {} of {} in all. Each begins {} after the one before it ended, as a timer orders: it is sent to sleep, and something wakes it soon. What woke it is not in the text.",
+                say::plural(all.len(), "short sleep"),
+                span(lengths().min().unwrap_or(0)),
+                span(lengths().max().unwrap_or(0)),
+                span(lengths().sum()),
+                span(last.to - first.from),
+                span(*most)
+            ))
+            .look("Name the waker: echo 1 > /sys/power/pm_debug_messages, then the log says \"Triggering wakeup from IRQ\"; /sys/power/pm_wakeup_irq has the last.")
+            .times(all.len())
+            .shown_by([Evidence::from(first.begin), Evidence::from(first.end)])
+            .shown_by([Evidence::from(last.end)]),
+    );
+    true
 }
 
 /// So soon after a wake-up nobody asked for the next sleep.
@@ -154,5 +191,12 @@ mod tests {
         assert!(out.is_empty());
         judge(&case(&[(0, 20_000), (20_400, 90_000)]), &mut out);
         assert_eq!(out[0].id, "wake-again");
+        out.clear();
+        let hour = |at: i64, s: i64| (at * 1_000, (at + s) * 1_000);
+        judge(&case(&[hour(0, 20), hour(3_620, 61), hour(7_282, 300)]), &mut out);
+        assert!(out[0].sentence.contains("Each begins 1 h"), "{}", out[0].sentence);
+        out.clear();
+        judge(&case(&[hour(0, 20), hour(3_620, 61), hour(9_000, 300)]), &mut out);
+        assert!(out.is_empty());
     }
 }

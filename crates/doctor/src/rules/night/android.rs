@@ -19,7 +19,65 @@ fn span(ms: u64) -> String {
     say::span(Ns(i64::try_from(ms).unwrap_or(i64::MAX / 1_000_000).saturating_mul(1_000_000)))
 }
 
+/// So many of a list are named.
+const NAMED: usize = 3;
+
+/// What woke it, and what ended tries to sleep, as Android counts them since the last charge.
+fn reasons(case: &Case, out: &mut Vec<Finding>) {
+    let all: Vec<(&Item, &str, u64, u64)> = case
+        .night
+        .items
+        .iter()
+        .filter_map(|i| match &i.fact {
+            Fact::Android(Battery::Held { kind: Kind::Reason, name, ms, times }) => {
+                Some((i, name.as_str(), *ms, *times))
+            }
+            _ => None,
+        })
+        .collect();
+    let (mut aborts, mut wakes): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|r| r.1.starts_with("Abort"));
+    if wakes.len() + aborts.len() < 2 {
+        return;
+    }
+    wakes.sort_by_key(|r| std::cmp::Reverse(r.3));
+    aborts.sort_by_key(|r| std::cmp::Reverse(r.3));
+    let list = |of: &[(&Item, &str, u64, u64)]| {
+        let one = |r: &(&Item, &str, u64, u64)| format!("{} ({} times)", r.1, say::grouped(r.3));
+        of.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
+    };
+    let mut words = String::new();
+    if !wakes.is_empty() {
+        words += &format!("What woke it most often, as Android counts: {}.", list(&wakes));
+    }
+    let longest = wakes.iter().max_by_key(|r| r.2).filter(|l| l.1 != wakes[0].1);
+    if let Some(l) = longest {
+        words += &format!(" It stayed awake longest after {}: {} in all.", l.1, span(l.2));
+    }
+    if !aborts.is_empty() {
+        let plain: Vec<_> = aborts
+            .iter()
+            .map(|r| (r.0, r.1.trim_start_matches("Abort:").trim(), r.2, r.3))
+            .collect();
+        words += &format!(" Tries to sleep that were given up: {}.", list(&plain));
+    }
+    out.push(
+        Finding::new(("night-wake-reasons", Area::Mode, Level::Note), Confidence::Certain)
+            .says(words.trim_start())
+            .because("The counts are since the last reset of these statistics; a number of an interrupt stands before the names of its users.")
+            .look("Compare two dumps a night apart: dumpsys batterystats --reset, then again.")
+            .shown_by(wakes.iter().take(NAMED).chain(aborts.iter().take(NAMED)).map(|r| Evidence::from(r.0))),
+    );
+}
+
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    held(case, out);
+    if !out.iter().any(|f| f.id == "night-awake") {
+        reasons(case, out);
+    }
+}
+
+fn held(case: &Case, out: &mut Vec<Finding>) {
     let all = || {
         case.night.items.iter().filter_map(|i| match &i.fact {
             Fact::Android(b) => Some((i, b)),
@@ -135,6 +193,15 @@ mod tests {
         assert!(words.contains("66 %: it hardly slept. baro_wl held it for 5 h 10 min"), "{words}");
         assert!(words.contains("31:baro (9 times)") && !words.contains("sync"), "{words}");
         assert!(judged(night(60)).is_empty(), "a tenth awake is a good night");
+        let reason = |name: &str, times| held(Kind::Reason, name, times, times);
+        let found =
+            judged(vec![reason("9 lid", 4), reason("31 nfc", 40), reason("Abort: Pending x", 7)]);
+        let words = &found[0].sentence;
+        assert!(
+            words.contains("most often, as Android counts: 31 nfc (40 times), 9 lid (4 times)"),
+            "{words}"
+        );
+        assert!(words.contains("given up: Pending x (7 times)"), "{words}");
         assert!(judged(vec![off(30, 30)]).is_empty(), "half an hour is no night");
         let apps = vec![
             off(120, 100),

@@ -6,7 +6,8 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::night::asleep::Power;
-use crate::night::charge::{Charge, Drain, Gauge, Side, Teller};
+use crate::night::charge::{Charge, Drain, Gauge, Side, Teller, Window};
+use crate::night::report::Report;
 use crate::night::{Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -222,8 +223,58 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     refused(case, out);
     match pair(case) {
         Some(cost) => out.extend(measured(case, &cost)),
-        None => out.extend(claimed(case)),
+        None => out.extend(windows(case).or_else(|| claimed(case))),
     }
+}
+
+/// So many rows are told.
+const ROWS: usize = 4;
+
+/// What rows say was used in the time of each.
+fn windows(case: &Case) -> Option<Finding> {
+    let all: Vec<(&Item, &Window)> = case
+        .night
+        .items
+        .iter()
+        .filter_map(|i| match &i.fact {
+            Fact::Window(w) => Some((i, w)),
+            _ => None,
+        })
+        .collect();
+    let sleeps = ["suspend", "sleep", "standby", "s2idle", "doze"];
+    let speaks = |i: &Item| match &i.fact {
+        Fact::Words(w) => sleeps.iter().any(|s| w.to_lowercase().contains(s)),
+        _ => false,
+    };
+    let known =
+        is_known(case) || all.iter().any(|w| w.1.of_sleep) || case.night.items.iter().any(speaks);
+    let (first, _) = all.first().filter(|_| known)?;
+    let words = |w: &Window| {
+        let ma =
+            w.charge.map(|c| format!("{} mA", tenths(c.saturating_mul(3_600) / w.seconds.max(1))));
+        let watts = w.power.map(|p| format!("{} W", hundredths(p / 1_000)));
+        let hour = w.hourly.map(|h| format!("{} % an hour", hundredths(h)));
+        let list: Vec<String> = [watts, ma, hour].into_iter().flatten().collect();
+        format!("{} in {}", list.join(", "), span(w.seconds))
+    };
+    let list: Vec<String> = all.iter().take(ROWS).map(|w| words(w.1)).collect();
+    let more = all.len().saturating_sub(ROWS);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    let draws =
+        || all.iter().filter_map(|w| Some(w.1.charge?.saturating_mul(3_600) / w.1.seconds.max(1)));
+    let uneven = draws().max().zip(draws().min()).is_some_and(|(most, least)| most >= least * 2);
+    let uneven = if uneven {
+        " They differ by more than twice; what was different is not in these rows."
+    } else {
+        ""
+    };
+    let start = if all.len() == 1 { "It drew" } else { "Row by row it drew" };
+    Some(
+        Finding::new(("night-cost", Area::Mode, Level::Note), Confidence::Likely)
+            .says(format!("{start} {}{more}, by the figures of the text.{uneven} What cost it is not in the text.", list.join("; ")))
+            .shown_by([Evidence::from(*first)])
+            .shown_by(all.iter().skip(1).take(ROWS - 1).map(|w| Evidence::from(w.0))),
+    )
 }
 
 /// A figure in the unit of its gauge.
@@ -340,6 +391,20 @@ fn claimed(case: &Case) -> Option<Finding> {
     let new = |level| {
         Finding::new(("night-cost", Area::Mode, level), sure).shown_by([Evidence::from(item)])
     };
+    // A tool that has the time of its cycle and a rate that says another is not to be trusted
+    // with hours.
+    let cycle = || {
+        let at = case.night.items.iter().position(|i| std::ptr::eq(i, item))?;
+        case.night.items[..at].iter().rev().find_map(|i| match i.fact {
+            Fact::Report(Report::Slept { ms, .. }) => i64::try_from(ms / 1_000).ok(),
+            _ => None,
+        })
+    };
+    if let (true, Some(by_rate), Some(slept)) = (d.by_program, words, cycle())
+        && (by_rate >= slept.saturating_mul(2) || slept >= by_rate.saturating_mul(2))
+    {
+        return Some(new(Level::Note).says(format!("The report's rate and its time do not agree: what it lost, {what} of the battery, would take {} at that rate, and the cycle was {}. A gauge moves in steps, and so short a sleep is a step or two: no cost of a night follows from it.", span(by_rate), span(slept))));
+    }
     // The log must cover what it is to prove.
     if let (Some(said), Some((logged, n))) = (words, log)
         && logged < said / 2

@@ -379,14 +379,17 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
     if told_depth(out) {
         return;
     }
+    let parts = platform::kept(case).filter(|k| k.short);
     // Before the first sleep of a boot all of it is as empty.
     let succeeded = |v: &Value| v.name() == "success" && v.value.parse().is_ok_and(|n: u64| n > 0);
     let slept = case.night.items.iter().any(|i| matches!(i.fact, Fact::Slept(_)))
         || case.values.iter().any(succeeded)
+        || parts.is_some()
         || case.attempts.iter().any(|a| a.mode != "deep" && a.mode != "hibernation");
     let counts = || case.night.counts().filter(|c| c.2.of == Counts::Last);
     let verdict = case.night.items.iter().rfind(|i| matches!(i.fact, Fact::Verdict { .. }));
     let deep = verdict.map(|v| matches!(v.fact, Fact::Verdict { deep: true }));
+    let kept = || parts.as_ref().map_or(String::new(), |k| format!(" {}", k.words));
     let Some((_, item, c)) = counts().max_by_key(|c| c.2.value) else {
         if let (Some(v), Some(deep)) = (verdict, deep)
             && (deep || slept)
@@ -396,8 +399,9 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
                     .says("The text says that the platform's deep sleep was reached.")
             } else {
                 Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
-                    .says("The machine slept in name only, by the status that its power management unit gives.")
+                    .says(format!("The machine slept in name only, by the status that its power management unit gives.{}", kept()))
                     .look(platform::CONSTRAINTS)
+                    .shown_by(parts.iter().flat_map(|k| k.evidence.clone()))
             };
             out.push(f.shown_by([Evidence::from(v)]));
         }
@@ -407,9 +411,10 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
     let f = match (c.value, failed) {
         (0, _) if !slept => return,
         (0, Some(v)) => Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
-            .says("The machine slept in name only: its power management unit says that the last entry failed, and counted no time in it.")
+            .says(format!("The machine slept in name only: its power management unit says that the last entry failed, and counted no time in it.{}", kept()))
             .look(platform::CONSTRAINTS)
-            .shown_by([Evidence::from(v), Evidence::from(item)]),
+            .shown_by([Evidence::from(v), Evidence::from(item)])
+            .shown_by(parts.iter().flat_map(|k| k.evidence.clone())),
         (0, None) => Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
             .says(format!("The machine slept in name only, or this counter does not work here: {} is 0 after a sleep. What kept it is not in the text.", c.name))
             .look(platform::CONSTRAINTS)

@@ -11,6 +11,9 @@ use crate::night::{Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
+/// A sleep that is shorter may be too short for the hardware's own state, in ms.
+const SHORT: u64 = 10_000;
+
 fn reports(case: &Case) -> Vec<(&Item, &Report)> {
     case.night
         .items
@@ -31,9 +34,42 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if all.is_empty() {
         return;
     }
+    tests(&all, out);
     woke(case, &all, out);
     if !told_depth(out) {
         out.extend(depth(&all));
+    }
+}
+
+/// What tests say of sleeps that were too short, or never began.
+fn tests(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
+    let early = all.iter().find_map(|(i, r)| match r {
+        Report::Early { seconds, of } => Some((*i, *seconds, *of)),
+        _ => None,
+    });
+    if let Some((item, seconds, of)) = early {
+        let of = of.map_or(String::new(), |of| {
+            format!(
+                " of the {} that were ordered, {} too early",
+                span(of * 1_000),
+                span(of.saturating_sub(seconds) * 1_000)
+            )
+        });
+        out.push(
+            Finding::new(("night-woke-early", Area::Mode, Level::Risk), Confidence::Certain)
+                .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test. What woke it is not in the text.", span(seconds * 1_000)))
+                .look("Name the waker: cat /sys/power/pm_wakeup_irq after it, and pm_debug_messages; compare /sys/kernel/debug/wakeup_sources before and after.")
+                .shown_by([Evidence::from(item)]),
+        );
+    }
+    let not_run: Vec<&Item> = all.iter().filter(|r| *r.1 == Report::NotRun).map(|r| r.0).collect();
+    if let Some(first) = not_run.first() {
+        out.push(
+            Finding::new(("night-not-run", Area::Mode, Level::Risk), Confidence::Certain)
+                .says(format!("The test never sent the machine to sleep: \"{}\". Counters of this run tell of no sleep.", not_run.last().unwrap_or(first).text.trim()))
+                .look("See who holds the clock: fuser -v /dev/rtc0; rtcwake -d names another, and rtcwake -m no tries the alarm alone.")
+                .shown_by(not_run.iter().take(3).map(|i| Evidence::from(*i))),
+        );
     }
 }
 
@@ -65,8 +101,11 @@ fn woke(case: &Case, all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
                 let who = owner::gpe(case, *number);
                 let words = who.as_ref().map_or(String::new(), |r| format!(", {}", r.words));
                 devices.extend(who.and_then(|r| r.device));
-                rest += &format!(" GPE {number:#04x} came {} times{words}.", say::grouped(*by));
-                shown.push(Evidence::from(*item));
+                let came = format!(" GPE {number:#04x} came {} times{words}.", say::grouped(*by));
+                if !rest.contains(&came) {
+                    rest += &came;
+                    shown.push(Evidence::from(*item));
+                }
                 continue;
             }
             _ => continue,
@@ -108,12 +147,21 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
             _ => None,
         })
         .collect();
-    let of = slept.last().map_or(String::new(), |ms| format!(" of {}", span(*ms)));
+    let cycles = cycles(all);
     let none: Vec<&Item> = all.iter().filter(|r| *r.1 == Report::NoHardware).map(|r| r.0).collect();
     if let Some(first) = none.first() {
         // What a table and a sentence both tell is one cycle.
         let each = none.len() > 1 && none.len() <= slept.len();
         let times = if each { format!(" in {} cycles", none.len()) } else { String::new() };
+        if let Some(ms) = slept.iter().max().filter(|ms| **ms < SHORT && none.len() >= slept.len())
+        {
+            return Some(
+                Finding::new(("mode-name-only", Area::Mode, Level::Note), Confidence::Likely)
+                    .says(format!("The hardware's own state was not reached in a sleep of {}, says the report. Entering it takes some seconds, so that short a sleep may be too short for it, and proves no fault.", span(*ms)))
+                    .look("Try again with a longer sleep (--duration 60): only that tells whether the hardware sleeps.")
+                    .shown_by([Evidence::from(*first)]),
+            );
+        }
         return Some(
             Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
                 .says(format!("The machine slept in name only{times}: the report says that the hardware's own state was not reached. What kept it, these lines do not name."))
@@ -122,26 +170,67 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
         );
     }
     // The least of several cycles.
-    let (item, ms, share) = all
-        .iter()
-        .filter_map(|(i, r)| match r {
-            Report::Hardware { ms, share } => Some((*i, *ms, share.unwrap_or(100_000))),
-            _ => None,
-        })
-        .min_by_key(|h| h.2)?;
+    let least = cycles.iter().min_by_key(|c| c.share)?;
     // The share is of the sleep, whose length may stand elsewhere.
-    let length = ms.saturating_mul(100).checked_div(u64::try_from(share).unwrap_or(0));
-    let rule = counted::rule(depth_of(ms * 1_000, Some(length.unwrap_or(1))));
+    let share = u64::try_from(least.share).unwrap_or(0);
+    let length = least.deep.saturating_mul(100).checked_div(share);
+    let rule = counted::rule(depth_of(least.deep * 1_000, Some(length.unwrap_or(1))));
+    let list: Vec<String> = cycles.iter().map(Cycle::words).collect();
+    let (each, list) = match &list[..] {
+        [one] => ("The hardware slept for ", one.clone()),
+        _ => ("Cycle by cycle the hardware slept for ", list.join("; ")),
+    };
     Some(
         Finding::new(rule, Confidence::Certain)
-            .says(format!(
-                "The hardware slept for {}{of} ({}.{:02} %), says the report.",
-                span(ms),
-                share / 1_000,
-                share % 1_000 / 10
-            ))
-            .shown_by([Evidence::from(item)]),
+            .says(format!("{each}{list}, says the report."))
+            .shown_by(cycles.iter().map(|c| Evidence::from(c.item)).take(6)),
     )
+}
+
+/// A cycle in which the hardware slept.
+struct Cycle<'a> {
+    item: &'a Item,
+    /// In its own state, in ms.
+    deep: u64,
+    /// Of the sleep, in thousandths of a per cent.
+    share: i64,
+    /// How long the sleep was, in ms, if the report says.
+    slept: Option<u64>,
+    /// So often it entered that state.
+    entries: u64,
+}
+
+impl Cycle<'_> {
+    /// `8.7 s of 12.4 s (70.18 %)`.
+    fn words(&self) -> String {
+        let of = self.slept.map_or(String::new(), |ms| format!(" of {}", span(ms)));
+        let pieces = match self.entries {
+            0 | 1 => String::new(),
+            n => format!(", in {} pieces", say::grouped(n)),
+        };
+        let (whole, rest) = (self.share / 1_000, self.share % 1_000 / 10);
+        format!("{}{of} ({whole}.{rest:02} %{pieces})", span(self.deep))
+    }
+}
+
+fn cycles<'a>(all: &[(&'a Item, &Report)]) -> Vec<Cycle<'a>> {
+    let (mut slept, mut entries) = (None, 0);
+    let mut out = Vec::new();
+    for (item, r) in all {
+        match r {
+            Report::Slept { ms, .. } => slept = Some(*ms),
+            Report::Entries(n) => entries = *n,
+            Report::Hardware { ms, share } => out.push(Cycle {
+                item,
+                deep: *ms,
+                share: share.unwrap_or(100_000),
+                slept: slept.take(),
+                entries: std::mem::take(&mut entries),
+            }),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// Shares of sleeps, as the report gives them.
@@ -208,5 +297,25 @@ mod tests {
             Report::Hardware { ms: 8_000, share: Some(66_000) },
         ];
         assert_eq!(judged(short)[0].id, "mode-hardware");
+        let early = judged(vec![Report::Early { seconds: 51, of: Some(60) }]);
+        assert!(early[0].sentence.contains("51.0 s of the 1 min 0 s"), "{}", early[0].sentence);
+        assert_eq!(judged(vec![Report::NotRun])[0].id, "night-not-run");
+        let brief = vec![Report::Slept { ms: 7_000, early: false }, Report::NoHardware];
+        assert_eq!(judged(brief)[0].level, Level::Note);
+        let long = vec![Report::Slept { ms: 21_000, early: false }, Report::NoHardware];
+        assert_eq!(judged(long)[0].level, Level::Risk);
+        let two = vec![
+            Report::Slept { ms: 30_000, early: false },
+            Report::Hardware { ms: 27_000, share: Some(90_000) },
+            Report::Entries(4),
+            Report::Slept { ms: 31_000, early: false },
+            Report::Hardware { ms: 6_200, share: Some(20_000) },
+        ];
+        let found = judged(two);
+        let words = &found[0].sentence;
+        assert!(
+            words.contains("27.0 s of 30.0 s (90.00 %); 6.2 s of 31.0 s (20.00 %, in 4 pieces)"),
+            "{words}"
+        );
     }
 }

@@ -313,12 +313,20 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             _ => None,
         })
         .collect();
+    if let Some((s, ms)) = took.iter().find(|t| t.0.text.contains("while turning screen on")) {
+        out.push(
+            Finding::new(("way-screen", Area::Phase, Level::Note), Confidence::Certain)
+                .says(format!("Turning the panel on took {} of the way after {}, says Android, which calls that a delay. The kernel's part is not in these lines.", span(*ms, 1), words(first)))
+                .costs(Ns(ms.saturating_mul(1_000_000)))
+                .shown_by([shown(first.line, &first.text), shown(s.line, &s.text)]),
+        );
+    }
     let held = took.iter().find(|t| t.0.text.contains("Unblocked screen on"));
     let whole = took.iter().rfind(|t| t.0.text.contains("Screen on took")).copied();
     // Android 10 and later do not say how long all of it took.
     let by_stamps = || held.map(|h| (h.0, h.0.ms - first.ms));
     let Some((last, ms)) = whole.or_else(by_stamps) else { return };
-    let held = held.map_or(String::new(), |h| {
+    let held = held.filter(|h| h.1 <= ms).map_or(String::new(), |h| {
         format!(" {} of them the screen was held back until its content was drawn.", span(h.1, 1))
     });
     let level = if ms >= SLOW { Level::Slow } else { Level::Note };
