@@ -104,13 +104,6 @@ pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
 /// So many findings stand beside a cycle.
 const BESIDE: usize = 5;
 
-/// Whether `f` may be of the cycle between these times: it shows a line of then, or none
-/// with a time.
-pub(crate) fn is_of(f: &Finding, from: Ns, to: Ns) -> bool {
-    let mut times = f.evidence.iter().filter_map(|e| e.time).peekable();
-    times.peek().is_none() || times.any(|t| from <= t && t <= to)
-}
-
 /// The first line: the worst finding, or that there is none.
 fn answer(report: &Report, live: bool) -> String {
     match report.findings.first() {

@@ -38,6 +38,7 @@ pub mod wording;
 
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::CycleView;
@@ -68,7 +69,7 @@ impl Explained {
         let c = &self.capture.cycles[cycle];
         let end = c.exit.unwrap_or(c.end).max(c.end);
         let only = self.views.len() == 1;
-        self.findings.iter().filter(move |f| only || doctor::is_of(f, c.start, end))
+        self.findings.iter().filter(move |f| only || is_of(f, c.start, end))
     }
 
     /// The finding that answers for a cycle whose log times no device.
@@ -81,6 +82,13 @@ impl Explained {
         let found = self.findings_of(cycle).filter(|f| silent && !owned(f));
         dormouse_doctor::answer(found, waited)
     }
+}
+
+/// Whether `f` may be of the cycle between these times: it shows a line of then, or none
+/// with a time.
+fn is_of(f: &Finding, from: Ns, to: Ns) -> bool {
+    let mut times = f.evidence.iter().filter_map(|e| e.time).peekable();
+    times.peek().is_none() || times.any(|t| from <= t && t <= to)
 }
 
 /// What to write.

@@ -133,7 +133,7 @@ fn waits_for_ec(case: &Case, b: &Message) -> Option<String> {
     let waited = |m: &Message| {
         m.has("Timeout from EC hardware") || m.has("AE_TIME") && m.has("[EmbeddedControl]")
     };
-    said().any(|m| waited(m)).then_some(())?;
+    said().any(waited).then_some(())?;
     let method = said().find_map(|m| m.after("Aborting method ")?.split(' ').next());
     let of = said().find_map(|m| {
         let method = m.after("are initialized for Method ")?;

@@ -21,8 +21,9 @@ const LETTER: usize = 256 << 10;
 
 /// Reads a text.
 pub(crate) fn read(bytes: &[u8]) -> Way {
-    let mut way = Way { steps: step::read(bytes), ..Way::default() };
-    if bytes.len() <= LETTER {
+    let letter = bytes.len() <= LETTER;
+    let mut way = Way { steps: step::read(bytes, letter), ..Way::default() };
+    if letter {
         let text = String::from_utf8_lossy(bytes);
         way.marks = firmware::read(&text);
         way.figures = figure::read(&text);

@@ -134,9 +134,10 @@ struct Stamp<'a> {
     wall: bool,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Vec<Step> {
+/// Lines of a text, which may be a `letter` of a person.
+pub(super) fn read(bytes: &[u8], letter: bool) -> Vec<Step> {
     let has = |list: &[&[u8]]| list.iter().any(|s| find(bytes, s).is_some());
-    if !has(&SERVICES) && !(bytes.len() <= super::LETTER && has(&OF_LETTERS)) {
+    if !has(&SERVICES) && (!letter || !has(&OF_LETTERS)) {
         return Vec::new();
     }
     let mut r = Reading::default();
@@ -411,9 +412,9 @@ mod tests {
             Tue Jun  3 06:10:00 CEST 2014: Awake.\n\
             Tue Jun  3 06:10:00 CEST 2014: Running hooks for resume\n\
             Tue Jun  3 06:10:31 CEST 2014: Finished.\n";
-        let all: Vec<_> = read(text.as_bytes()).iter().map(|s| (s.line, s.kind)).collect();
+        let all: Vec<_> = read(text.as_bytes(), true).iter().map(|s| (s.line, s.kind)).collect();
         let kinds = [Kind::Asked, Kind::Sleeps, Kind::Back, Kind::Other, Kind::Ended];
-        assert_eq!(read(text.as_bytes())[2].text, "Awake.");
+        assert_eq!(read(text.as_bytes(), true)[2].text, "Awake.");
         assert_eq!(all, [1, 3, 4, 5, 6].into_iter().zip(kinds).collect::<Vec<_>>());
     }
 
@@ -422,13 +423,15 @@ mod tests {
         let text = "Okt 03 23:59:58 box systemd-logind[7]: Lid closed.\n\
             Okt 04 00:00:03 box systemd-sleep[9]: Performing sleep operation 'suspend'... Okt 04 07:00:00 box systemd-sleep[9]: System returned from sleep operation 'suspend'.\n\
             Okt 04 07:00:02 box systemd[1]: Reloading finished in 1900 ms.\n";
-        let all: Vec<_> =
-            read(text.as_bytes()).iter().map(|s| (s.line, s.ms % DAY, s.kind, s.run)).collect();
+        let all: Vec<_> = read(text.as_bytes(), true)
+            .iter()
+            .map(|s| (s.line, s.ms % DAY, s.kind, s.run))
+            .collect();
         assert_eq!(all.len(), 4);
         assert_eq!(all[0].2, Kind::Asked);
         assert_eq!((all[1].2, all[2].2), (Kind::Sleeps, Kind::Back));
         assert_eq!(all[3], (3, 25_202_000, Kind::Took(1_900), all[0].3));
-        assert!(read(b"12:00:00 cron: nothing about it").is_empty());
+        assert!(read(b"12:00:00 cron: nothing about it", true).is_empty());
     }
 
     #[test]

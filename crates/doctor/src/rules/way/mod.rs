@@ -5,6 +5,7 @@ mod figures;
 mod firmware;
 mod graph;
 mod network;
+mod quote;
 mod steps;
 mod unit;
 

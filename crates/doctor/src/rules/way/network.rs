@@ -1,6 +1,6 @@
 //! The network after a wake-up: when its link was there, and its address.
 
-use super::steps::{LEASE, WAKE, span, words};
+use super::quote::{LEASE, WAKE, span, words};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::way::{Kind, Step, shown};
 use dormouse_base::time::Ns;

@@ -1,12 +1,12 @@
 //! Rows of a sleep by the lines of services: from the request to the kernel, and from the
 //! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
 
+use super::quote::{LEASE, WAKE, span, words};
 use super::{network, unit};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::message::Trust;
 use crate::way::{Kind, Step, shown};
-use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// A gap between two lines is slow from here on, in ms.
@@ -15,27 +15,12 @@ const SLOW: i64 = 1_000;
 const FITS: i64 = 1_500;
 /// A wait of a service for another in vain takes at least this long, in ms.
 const WAITED: i64 = 4_000;
-/// What ends this long after the kernel came back is no part of the wake-up, in ms.
-pub(super) const WAKE: i64 = 300_000;
 /// What stands so long before the word of the kernel belongs to the wake-up, in ms.
 const EARLY: i64 = 30_000;
 /// Where no line ends the unit, lines belong to the wake-up up to such a pause, in ms.
 const PAUSE: i64 = 5_000;
-/// A lease takes a second or two; from here on it is slow, in ms.
-pub(super) const LEASE: i64 = 5_000;
 /// So many rows are listed.
 const ROWS: usize = 8;
-
-pub(super) fn span(ms: i64, grain: i64) -> String {
-    let t = say::span(Ns(ms.saturating_mul(1_000_000)));
-    if grain >= 1_000 { format!("{t} by stamps of whole seconds") } else { t }
-}
-
-pub(super) fn words(s: &Step) -> String {
-    let mut all = s.text.chars();
-    let w: String = all.by_ref().take(120).collect();
-    format!("\"{w}{}\"", if all.next().is_some() { "..." } else { "" })
-}
 
 /// `(UID 0/root, PID 5345/gnome-shell)`: the last name between the parentheses.
 fn holder(text: &str) -> Option<Task> {

@@ -1,7 +1,7 @@
 //! What systemd and logind say of a sleep as a whole: how long it was, hooks that failed,
 //! processes that hung, requests that came to nothing, and the way to the kernel.
 
-use super::steps::{span, words};
+use super::quote::{span, words};
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::way::{Kind, Step, shown};
 use dormouse_base::say;
@@ -84,7 +84,7 @@ fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
             .says(format!(
                 "The sleep hook {name} {how}. systemd goes on with the sleep all the same."
             ))
-            .look(&format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
+            .look(format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
             .times(all.len())
             .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
     );
