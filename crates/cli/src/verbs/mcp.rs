@@ -37,7 +37,7 @@ const ANSWERED: [u8; 2] = [0, 4];
 struct Show {
     /// Logs, traces, captures, tables, device trees: files or folders.
     inputs: Vec<String>,
-    /// Only this subject: sleep, idle, storage, rpm, domains, findings, modes, clocks or boot.
+    /// Only this subject: sleep, findings, idle, storage, runtime, domains, modes, clocks or history.
     only: Option<String>,
     /// Most rows of a list.
     top: Option<u32>,
@@ -104,7 +104,7 @@ struct Predict {
 struct Tune {
     /// A recording, log, board or trace.
     inputs: Vec<String>,
-    /// Only this subject: sleep, idle or storage.
+    /// Only this subject: flags, plan, idle or storage.
     only: Option<String>,
     /// Budget of suspend, such as 1s.
     suspend: Option<String>,
@@ -123,7 +123,7 @@ struct Compare {
     first: String,
     /// One or more others.
     others: Vec<String>,
-    /// Only this subject.
+    /// Only this subject: recordings, model, idle or storage.
     only: Option<String>,
     /// Exit code 4 if a total is slower by more than this, such as 3%.
     fail_if_slower: Option<String>,
