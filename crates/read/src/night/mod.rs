@@ -490,8 +490,13 @@ impl Reading {
     /// Whether a line ends the round that is open.
     fn round_ends(&mut self, at: u64, text: &str, lower: &str) -> bool {
         let Some((end, alone)) = round::outcome(text, lower) else { return false };
-        if let Some(Fact::Round(r)) = self.round.map(|i| &mut self.night.items[i].fact)
-            && (r.end == End::Unknown || r.end == End::Back && end != End::Back)
+        if let Some(item) = self.round.map(|i| &mut self.night.items[i])
+            && let Fact::Round(r) = &mut item.fact
+            // What numbers anything and says itself that it went well is over.
+            && (r.end == End::Unknown
+                || r.end == End::Back
+                    && end != End::Back
+                    && (r.by == rounds::Teller::OfSleep || !item.text.starts_with(&r.said)))
         {
             r.end = end;
             r.said = text.trim().into();

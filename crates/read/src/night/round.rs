@@ -77,7 +77,7 @@ fn end(lower: &str) -> End {
         End::Shallow
     } else if failed(lower) {
         End::Failed
-    } else if has(lower, "pass|success| ok|done|wake for|resumed") {
+    } else if has(lower, "pass|success|succeed| ok|done|wake for|resumed") {
         End::Back
     } else {
         End::Unknown

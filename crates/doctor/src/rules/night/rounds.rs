@@ -57,11 +57,16 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
             before.is_some_and(|b| next(b.1, round) && slept(b.0.line, item.line))
                 || after.is_some_and(|n| next(round, n.1) && slept(item.line, n.0.line))
         };
-        let own = round.end == End::Failed
+        // A line that says how its round went is printed when that is over.
+        let own = round.end != End::Unknown
             && item.text.starts_with(round.said.get(..SAID).unwrap_or(&round.said));
+        let proven = match round.end {
+            End::Failed => Confidence::Guess,
+            _ => Confidence::Certain,
+        };
         let sure = match round.by {
             Teller::OfSleep => Some(Confidence::Certain),
-            Teller::OfAnything if own => in_a_row().then_some(Confidence::Guess),
+            Teller::OfAnything if own => in_a_row().then_some(proven),
             Teller::OfAnything => slept(item.line, end).then_some(Confidence::Certain),
             Teller::Person => Some(Confidence::Guess),
             Teller::Unclear => speaks.then_some(Confidence::Guess),
