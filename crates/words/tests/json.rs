@@ -7,7 +7,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::inside::Inside;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
-use dormouse_doctor::finding::{Confidence, Device};
+use dormouse_doctor::finding::{Confidence, Device, Finding, Level};
 use dormouse_doctor::waits::{Cause, Wait};
 use dormouse_words::{Selection, json};
 use serde_json::Value;
@@ -71,6 +71,17 @@ fn output(selection: &Selection) -> Value {
         ]
     );
     expanded(document)
+}
+
+/// The same of a log that times no device: a finding answers.
+fn answered() -> Value {
+    let mut capture = example::with_domain();
+    capture.cycles.iter_mut().for_each(|c| c.callbacks.clear());
+    let mut all = example::explained(capture);
+    all[0].findings.push(Finding { level: Level::Broken, ..example::slow_sync() });
+    let mut out = Vec::new();
+    json::show(&all, &Selection::default(), &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
 }
 
 /// Path and JSON type of everything below `value`.
@@ -162,6 +173,7 @@ fn the_documentation_is_the_output() {
 fn no_field_is_always_null_in_the_example() {
     let mut real = BTreeMap::new();
     paths(&output(&Selection::default()), "", &mut real);
+    paths(&answered(), "", &mut real);
     let empty: Vec<_> = real.iter().filter(|(_, k)| k.len() == 1 && k.contains("null")).collect();
     assert!(empty.is_empty(), "the example does not show {empty:?}");
 }
