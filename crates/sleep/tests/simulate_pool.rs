@@ -72,3 +72,11 @@ fn a_readiness_scheduler_needs_a_worker_for_each_chain_only() {
         assert!(created >= 100 && parked >= 80, "{policy}: {created} created, {parked} parked");
     }
 }
+
+/// A damaged recording may tell of any number of CPUs.
+#[test]
+fn billions_of_cpus_cost_no_memory() {
+    use dormouse_sleep::simulate::Cpus;
+    let Cpus::List(all) = Cpus::equal(u32::MAX) else { panic!("a list") };
+    assert_eq!(all.len(), 8_192);
+}

@@ -247,9 +247,14 @@ pub enum Cpus {
     List(Vec<u32>),
 }
 
+/// More CPUs than any kernel runs (`NR_CPUS` with MAXSMP, arch/x86/Kconfig, 7.3): a damaged
+/// recording that tells of billions must not cost memory.
+const MOST_CPUS: u32 = 8_192;
+
 impl Cpus {
     /// `n` equal CPUs; 0 means unlimited.
     pub fn equal(n: u32) -> Cpus {
+        let n = n.min(MOST_CPUS);
         if n == 0 { Cpus::Unlimited } else { Cpus::List(std::vec![1000; n as usize]) }
     }
 }
