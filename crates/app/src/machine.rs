@@ -299,7 +299,7 @@ pub fn open(
     reproduced(&fidelity, &loaded.derived.board, force)?;
     let mut assumptions = loaded.derived.assumptions;
     assumptions.push(Assumed::Overhead(settings.profile.name.clone()));
-    for line in now.by.cautions() {
+    for line in now.by.cautions(&loaded.derived.board) {
         if !assumptions.contains(&line) {
             assumptions.push(line);
         }

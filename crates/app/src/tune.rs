@@ -7,6 +7,7 @@ use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
+use dormouse_board::assumed::Assumed;
 use dormouse_sleep::plan::handover::udev_rules;
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::Change;
@@ -60,9 +61,18 @@ pub fn tune(board: &Board, by: Scheduler, settings: &Settings, ask: &Ask) -> Res
     Ok(Found { tuned, bound })
 }
 
-/// What `board` would take with the patches of kernel/upstream, its flags as they are.
-/// `None` where they are not written for its kernel, are in it, or `pm_async` is off.
-pub fn by_series(board: &Board, by: Scheduler, settings: &Settings) -> Option<Cost> {
+/// A machine with the patches of kernel/upstream.
+#[derive(Debug)]
+pub struct BySeries {
+    /// What it would take, its flags as they are.
+    pub cost: Cost,
+    /// What that takes for granted.
+    pub assumed: Vec<Assumed>,
+}
+
+/// What `board` would take with them. `None` where they are not written for its kernel, are
+/// in it, or `pm_async` is off.
+pub fn by_series(board: &Board, by: Scheduler, settings: &Settings) -> Option<BySeries> {
     let kernel = by.kernel.filter(|k| !k.series && k.takes_series())?;
     if !settings.pm_async.unwrap_or(board.pm_async) {
         return None;
@@ -71,7 +81,7 @@ pub fn by_series(board: &Board, by: Scheduler, settings: &Settings) -> Option<Co
     let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
     let o = outlook(board, by, settings).ok()?;
     let [suspend, resume] = [Direction::Suspend, Direction::Resume].map(|d| o.half(d));
-    Some(Cost { suspend, resume })
+    Some(BySeries { cost: Cost { suspend, resume }, assumed: by.cautions(board) })
 }
 
 /// What a prediction takes off or puts on a half under `by` before any flag changes:

@@ -135,6 +135,9 @@ pub enum Assumed {
     /// Kernels after the newest one that is known are taken to schedule as it
     /// does.
     BeyondKnowledge,
+    /// Of so many devices without callbacks nothing tells whether they have runtime PM: they
+    /// are taken to have none. 0: no device without callbacks is listed at all.
+    Inert(usize),
     /// These rules (name, kernels) were verified on no kernel.
     Unverified(&'static str, &'static str),
     /// What the kernel's machinery costs is this profile's.

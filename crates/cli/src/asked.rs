@@ -70,9 +70,26 @@ impl AskedArgs {
     }
 }
 
-/// This command line, quoted as a shell needs it.
+/// This command line, quoted as a shell needs it, so that options may follow.
 pub(crate) fn again() -> Vec<String> {
-    terminal::arguments().iter().map(|a| word(&a.to_string_lossy())).collect()
+    let typed = terminal::arguments();
+    continued(typed.iter().map(|a| a.to_string_lossy().into_owned()))
+        .iter()
+        .map(|a| word(a))
+        .collect()
+}
+
+/// The words without the two dashes behind which none is an option.
+fn continued(typed: impl Iterator<Item = String>) -> Vec<String> {
+    let (mut out, mut inputs) = (Vec::new(), false);
+    for a in typed {
+        match a.as_str() {
+            "--" if !inputs => inputs = true,
+            _ if inputs && a.starts_with('-') => out.push(format!("./{a}")),
+            _ => out.push(a),
+        }
+    }
+    out
 }
 
 /// The command line without `option` and its value, however often it is given.
@@ -92,4 +109,17 @@ pub(crate) fn without(again: &[String], option: &str) -> Vec<String> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_can_follow_what_was_typed() {
+        let of = |typed: &str| continued(typed.split(' ').map(str::to_owned)).join(" ");
+        assert_eq!(of("tune --resume=1s -- a.board"), "tune --resume=1s a.board");
+        assert_eq!(of("show -- -a -- b"), "show ./-a ./-- b");
+        assert_eq!(of("show -a b"), "show -a b");
+    }
 }

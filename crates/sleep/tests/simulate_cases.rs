@@ -97,6 +97,33 @@ fn nothing_but_work_holds_up_the_walk_of_the_series() {
     }
 }
 
+/// A device without callbacks holds up the walk if runtime PM is enabled for it, and what is
+/// not known of that is said.
+#[test]
+fn what_is_not_known_of_devices_without_callbacks_is_said() {
+    use dormouse_board::assumed::Assumed;
+    use dormouse_sleep::simulate::predict::Scheduler;
+    let series = Policy::find("series").expect("policy");
+    let suspend = |status: &str| {
+        let text = format!(
+            "board 1\ncpus 2\ndevice p sync{status}\ndevice a parent=p async suspend=50ms\n\
+             device q sync\ndevice b parent=q async suspend=50ms\n"
+        );
+        let board = dormouse_board::parse(&text).expect("a board");
+        let run = simulate(&board, series, &Settings::zero_cost()).expect("no deadlock");
+        let taken = Scheduler { policy: series, kernel: None }.cautions(&board);
+        (ms(run.cycle.phase(Phase::Suspend).expect("it ran").duration()), taken)
+    };
+    assert_eq!(suspend(""), (50, vec![Assumed::Inert(2)]));
+    assert_eq!(suspend(" runtime_status=active"), (50, vec![Assumed::Inert(1)]));
+    let of_q = "board 1\ncpus 2\ndevice p sync runtime_status=unsupported\ndevice a parent=p \
+                async suspend=50ms\ndevice q sync runtime_status=suspended\ndevice b parent=q \
+                async suspend=50ms late=1ms\n";
+    let board = dormouse_board::parse(of_q).expect("a board");
+    let taken = Scheduler { policy: series, kernel: None }.cautions(&board);
+    assert_eq!(taken, vec![]);
+}
+
 /// The comparison can fail: another generation's table does not fit.
 #[test]
 fn a_policy_does_not_fit_the_table_of_another() {

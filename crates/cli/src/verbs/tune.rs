@@ -121,7 +121,7 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
         }
         value["fidelity"] = fidelity::json(checked, board);
         value["series"] = by_series(board, now.by, settings)
-            .map_or(Value::Null, |then| series::json(tuned.before, then, checked));
+            .map_or(Value::Null, |s| series::json(tuned.before, s.cost, &s.assumed, checked));
         if on_this_machine
             && let Some(done) =
                 args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
@@ -137,8 +137,8 @@ pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     let guess = if is_kernel_guessed(assumptions) { "unknown, taken as " } else { "" };
     let kernel = format!("{guess}{}", kernel_name(now.by));
     let mut text = written::text(board, &tuned, bound, checked, &kernel);
-    if let Some(then) = by_series(board, now.by, settings) {
-        text.push_str(&series::text(tuned.before, then, checked));
+    if let Some(s) = by_series(board, now.by, settings) {
+        text.push_str(&series::text(tuned.before, s.cost, &s.assumed, checked));
     }
     text.push_str(&domains::text(board, as_is, &list));
     text.push_str(&fidelity::text(checked, board));

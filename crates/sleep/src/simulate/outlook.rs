@@ -20,8 +20,9 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// What a reader should know of rules that were verified on no kernel.
-    pub fn cautions(&self) -> Vec<Assumed> {
+    /// What a reader should know of these rules for `board`: that they were verified on no
+    /// kernel, or ask what the machine does not tell.
+    pub fn cautions(&self, board: &Board) -> Vec<Assumed> {
         let mut list = Vec::new();
         if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
             list.push(Assumed::BeyondKnowledge);
@@ -29,6 +30,9 @@ impl Scheduler {
         let policy = self.policy;
         if !policy.is_verified() {
             list.push(Assumed::Unverified(policy.name, policy.kernels));
+        }
+        if policy.passes_inert {
+            list.extend(super::inert::taken(board));
         }
         list
     }

@@ -348,7 +348,8 @@ fn why_not(half: Direction, after: &Outlook, floor: Ns, order: Ns) -> Note {
 fn assumptions(q: &Question<'_>) -> Vec<Assumed> {
     let mut list = q.derived.assumptions.clone();
     list.push(Assumed::Overhead(q.settings.profile.name.clone()));
-    for line in q.now.cautions().into_iter().chain(q.then.cautions()) {
+    let board = &q.derived.board;
+    for line in q.now.cautions(board).into_iter().chain(q.then.cautions(board)) {
         if !list.contains(&line) {
             list.push(line);
         }

@@ -103,7 +103,7 @@ pub(crate) mod fact {
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
     /// See [`super::gives_turn_away`].
     pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
-    /// See [`super::inert`].
+    /// See [`crate::simulate::inert`].
     pub(crate) const INERT: u16 = 8192;
 }
 
@@ -151,22 +151,6 @@ pub struct Topology {
     pub(crate) pm_async: bool,
     /// Which families of callbacks are called.
     pub(crate) trip: Trip,
-}
-
-/// Marks the devices that the series of kernel/upstream calls inert: no callbacks, no
-/// runtime PM, no links, and at most four in a row, because the waits for them nest.
-fn inert(t: &mut Topology, board: &Board) {
-    const IN_A_ROW: u8 = 4;
-    const NOT: u16 = fact::NO_PM | fact::SYSCORE | fact::HAS_SUPPLIER | fact::HAS_CONSUMER;
-    let mut depth = vec![0; t.facts.len()];
-    for i in 0..t.facts.len() {
-        let above = depth.get(t.parent[i] as usize).copied().unwrap_or(0);
-        let idle = t.facts[i] & fact::NO_CALLBACKS != 0 && !board.devices[i].runtime.enabled();
-        if idle && t.facts[i] & NOT == 0 && above < IN_A_ROW {
-            depth[i] = above + 1;
-            t.facts[i] |= fact::INERT;
-        }
-    }
 }
 
 impl Topology {
@@ -260,7 +244,7 @@ impl Topology {
                 t.facts[i] |= fact::CHILD_OF_ROOT;
             }
         }
-        inert(&mut t, board);
+        super::inert::mark(&mut t, board);
         t.superiors = Edges::new(n, &up);
         t.subordinates = Edges::new(n, &down);
         for (index, _) in Phase::DEVICE.iter().enumerate() {
