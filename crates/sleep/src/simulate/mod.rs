@@ -18,7 +18,6 @@ mod emulator;
 mod engine;
 pub mod fingerprint;
 mod floor;
-mod inert;
 pub mod kernel;
 pub mod note;
 pub mod outlook;

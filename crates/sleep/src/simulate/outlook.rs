@@ -32,7 +32,7 @@ impl Scheduler {
             list.push(Assumed::Unverified(policy.name, policy.kernels));
         }
         if policy.passes_inert {
-            list.extend(super::inert::taken(board));
+            list.extend(super::topology::inert_untold(board));
         }
         list
     }

@@ -7,6 +7,7 @@ use dormouse_base::names::Sym;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_base::trip::Trip;
+use dormouse_board::assumed::Assumed;
 use dormouse_board::rest::{Rest, rest};
 use dormouse_board::{Board, Work};
 
@@ -103,7 +104,7 @@ pub(crate) mod fact {
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
     /// See [`super::gives_turn_away`].
     pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
-    /// See [`crate::simulate::inert`].
+    /// See [`super::mark_inert`].
     pub(crate) const INERT: u16 = 8192;
 }
 
@@ -151,6 +152,50 @@ pub struct Topology {
     pub(crate) pm_async: bool,
     /// Which families of callbacks are called.
     pub(crate) trip: Trip,
+}
+
+/// Whether runtime PM was ever enabled for device `i`; `None` if nothing tells. A device that
+/// never had it says `unsupported` (drivers/base/power/sysfs.c:runtime_status_show, 6.1 to 7.3).
+fn has_runtime_pm(board: &Board, i: usize) -> Option<bool> {
+    match board.names.get(board.graph.devices[i].facts.runtime_status) {
+        _ if board.devices[i].runtime.enabled() => Some(true),
+        "" => None,
+        status => Some(status != "unsupported"),
+    }
+}
+
+/// Whether device `i` has no callback, no link, and so far as is known no runtime PM: a phase
+/// has nothing to do for it but to wait.
+fn is_idle(t: &Topology, board: &Board, i: usize) -> bool {
+    const NOT: u16 = fact::NO_PM | fact::SYSCORE | fact::HAS_SUPPLIER | fact::HAS_CONSUMER;
+    let facts = t.facts[i];
+    facts & fact::NO_CALLBACKS != 0 && facts & NOT == 0 && has_runtime_pm(board, i) != Some(true)
+}
+
+/// Marks the devices that the walk of kernel/upstream passes (`dpm_inert_depth()` there): at
+/// most four in a row, because the waits for them nest.
+fn mark_inert(t: &mut Topology, board: &Board) {
+    const IN_A_ROW: u8 = 4;
+    let mut row = vec![0; t.facts.len()];
+    for i in 0..t.facts.len() {
+        let above = match t.parent[i] {
+            NONE => 0,
+            parent => row[parent as usize],
+        };
+        if above < IN_A_ROW && is_idle(t, board, i) {
+            row[i] = above + 1;
+            t.facts[i] |= fact::INERT;
+        }
+    }
+}
+
+/// What is taken for granted of the devices that are passed: nothing where the machine tells it.
+pub(crate) fn inert_untold(board: &Board) -> Option<Assumed> {
+    let t = Topology::new(board).ok()?;
+    let untold = |i: &usize| is_idle(&t, board, *i) && has_runtime_pm(board, *i).is_none();
+    let untold = (0..t.len()).filter(untold).count();
+    let none_listed = t.list.iter().all(|&d| t.facts[d as usize] & fact::NO_CALLBACKS == 0);
+    (untold > 0 || none_listed).then_some(Assumed::Inert(untold))
 }
 
 impl Topology {
@@ -244,7 +289,7 @@ impl Topology {
                 t.facts[i] |= fact::CHILD_OF_ROOT;
             }
         }
-        super::inert::mark(&mut t, board);
+        mark_inert(&mut t, board);
         t.superiors = Edges::new(n, &up);
         t.subordinates = Edges::new(n, &down);
         for (index, _) in Phase::DEVICE.iter().enumerate() {

@@ -213,106 +213,12 @@ pub fn assumed(a: &Assumed) -> String {
              kernel/upstream gain with those is not in these figures. dormouse record lists them."
             .into(),
         Assumed::Inert(n) => format!(
-            "Nothing tells whether {} without callbacks have runtime power management: they are \
-             taken to have none, so that the walk of kernel/upstream passes them.",
+            "Nothing tells whether {} without callbacks {} runtime power management: {} taken to \
+             have none, so that the walk of kernel/upstream passes {}.",
             plural(*n, "device"),
-            if *n == 1 { "names" } else { "name" },
+            if *n == 1 { "has" } else { "have" },
             they_are(*n),
-            if *n == 1 { "a root" } else { "roots" }
-        ),
-        Assumed::CallbacksSleep => {
-            "Callbacks are taken to sleep: the log does not say how much of \
-                                    their time is computing."
-                .into()
-        }
-        Assumed::LeftOut { failed, of } => format!(
-            "{failed} of {of} cycles {} left out: the suspend failed or was aborted.",
-            if *failed == 1 { "is" } else { "are" }
-        ),
-        Assumed::OneCycle => "One cycle is typical of all; record more for a range.".into(),
-        Assumed::Rules { fit, taken, .. } if fit.len() > 1 => format!(
-            "The recording names no kernel, and its times fit the rules of {} alike; {taken} is \
-             taken. A log from before the suspend, or uname -r, would tell.",
-            fit.join(", ")
-        ),
-        Assumed::Rules { taken, title, .. } => format!(
-            "The recording names no kernel; its times fit the rules of {taken} ({title}) best."
-        ),
-        Assumed::WentOn { devices, next, last } => format!(
-            "{} asynchronous, because the main thread did not wait at {}: {}. It went on to {} \
-             before {} had ended.",
-            silent(devices),
-            if devices.len() == 1 { "it" } else { "them" },
-            named(devices, NAMED).join(", "),
-            or_start(next),
-            or_start(last)
-        ),
-        Assumed::Stood { devices, last } => format!(
-            "{} synchronous, because the main thread stood still at {}: {}. It waited until {} had \
-             ended.",
-            silent(devices),
-            if devices.len() == 1 { "it" } else { "them" },
-            named(devices, NAMED).join(", "),
-            or_start(last)
-        ),
-        Assumed::Subsystems(list) => {
-            let list: Vec<String> = list.iter().map(|(bus, n)| format!("{n} {bus}")).collect();
-            format!(
-                "Of these silent devices nothing is seen; they are asynchronous because their \
-                 subsystem makes them so: {}.",
-                list.join(", ")
-            )
-        }
-        Assumed::Waits { waiter, awaited, phase, late, gap, times } => format!(
-            "{} waits for {}, by the times alone ({}: {late} later than anything else explains, \
-             {gap} after that ended{}): taken as a device link that the recording does not list.",
-            or_start(waiter),
-            or_start(awaited),
-            phase.title(),
-            match times {
-                0 | 1 => "; seen once, so it is weak".to_string(),
-                n => format!("; so in {n} phases"),
-            }
-        ),
-        Assumed::WaitsAlways { waiter, awaited, phase, seen: (n, of) } => format!(
-            "{waiter} waits for {awaited} in {n} of {of} {} phases, by the times alone: taken as a \
-             device link that the recording does not list.",
-            phase.title()
-        ),
-        Assumed::WorksAfter { waiter, awaited, phase } => format!(
-            "{waiter} takes longer beside {awaited} than alone, although it begins first, and \
-             works only when that one has ended ({}): taken as a device link that the recording \
-             does not list.",
-            phase.title()
-        ),
-        Assumed::Lock { devices, phases } => {
-            let mut names = named(devices, NAMED_OF_LOCK);
-            let last = names.pop().unwrap_or_default();
-            let phases: Vec<&str> = phases.iter().map(|p: &Phase| p.title()).collect();
-            format!(
-                "{} and {last} take longer beside one another than alone, and each works only when \
-                 another has ended ({}): taken as a lock that the recording does not name. Running \
-                 them at the same time saves nothing.",
-                names.join(", "),
-                phases.join(", ")
-            )
-        }
-        Assumed::Printing(cost) => format!(
-            "Every callback printed two lines of the log, which cost up to {cost} each time \
-             (initcall_debug, pm_print_times, a slow console); dormouse record prints nothing."
-        ),
-        Assumed::NewestKernel(hint) => format!(
-            "The input names no kernel; it is taken as 6.18 or later{}.",
-            hint.map_or(String::new(), |h| format!(" ({h})"))
-        ),
-        Assumed::BeyondKnowledge => "Kernels after 7.3 are taken to schedule as 7.3 does.".into(),
-        Assumed::Inert(0) => "No device without callbacks is listed: what the patches of \
-             kernel/upstream gain with those is not in these figures. dormouse record lists them."
-            .into(),
-        Assumed::Inert(n) => format!(
-            "{} without callbacks may have runtime power management: nothing tells, and without \
-             it the walk of kernel/upstream passes them.",
-            plural(*n, "device")
+            if *n == 1 { "it" } else { "them" }
         ),
         Assumed::Unverified(name, kernels) => {
             format!("The rules of {name} ({kernels}) are not verified on a kernel.")
