@@ -47,3 +47,10 @@ mod tracedat_oracle;
 mod trouble;
 mod udev;
 mod way;
+
+/// Seconds of processor that this thread has taken: what a reader takes, however busy the
+/// machine is.
+fn processor() -> std::time::Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.try_into().expect("no negative time")
+}

@@ -9,7 +9,7 @@ use dormouse_read::Given;
 use dormouse_read::domains::read_bytes;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn report(text: &str) -> Report {
     judge(&read_bytes("text", text.as_bytes()).case)
@@ -577,20 +577,14 @@ fn a_folder_of_small_files_is_one_text() {
     assert_eq!(ids(&judge(case)), ["probe-waits", "domain-shallow", "sync-state-waits"]);
 }
 
-/// Judges a text in at most 2 s, without optimisation in 4. Other programs may run
-/// meanwhile: the best of three attempts counts.
+/// Judges a text in at most 2 s of processor, without optimisation in 4.
 fn judged_at_once(text: &str) -> Report {
     let limit = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 });
-    let mut best = Duration::MAX;
-    for _ in 0..3 {
-        let begin = Instant::now();
-        let r = report(text);
-        best = best.min(begin.elapsed());
-        if best < limit {
-            return r;
-        }
-    }
-    panic!("{best:?}");
+    let begin = super::processor();
+    let r = report(text);
+    let took = super::processor() - begin;
+    assert!(took < limit, "{took:?}");
+    r
 }
 
 #[test]
