@@ -21,7 +21,7 @@
 #endif
 
 /* Longer would look like a hang. */
-#define LONGEST_MS	60000
+#define LONGEST_MS	60000U
 
 static unsigned int sleep_ms = 50;
 module_param(sleep_ms, uint, 0644);

@@ -20,8 +20,15 @@
 #include <linux/pm_runtime.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "stock.h"
+
+/* Reads what is private to genpd. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#error "dormouse_governor knows Linux 6.12 to 7.3"
+#endif
 
 #define DOMAINS		6
 #define DEVICES		14

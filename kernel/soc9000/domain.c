@@ -83,8 +83,15 @@ static int device_domain_activate(struct device *dev)
 			return dev_err_probe(dev, PTR_ERR(parent),
 					     "power switch\n");
 		ret = pm_genpd_add_subdomain(parent, &d->genpd);
+		/*
+		 * A sleep before this probe has switched the domain on, and its
+		 * parent is off (drivers/pmdomain/core.c:genpd_add_subdomain()):
+		 * not so when the parent's other devices work.
+		 */
+		if (ret == -EINVAL && READ_ONCE(d->is_on))
+			ret = -EPROBE_DEFER;
 		if (ret)
-			return ret;
+			return dev_err_probe(dev, ret, "power switch\n");
 		d->parent = parent;
 	}
 	mutex_lock(&d->lock);

@@ -67,8 +67,8 @@ struct generic_pm_domain *soc9000_power_find(struct device *dev)
 					 "#power-domain-cells", 0, &args);
 	if (ret)
 		return ERR_PTR(ret);
-	/* Set when the switch has probed. */
-	if (args.np == READ_ONCE(node))
+	/* Set when the switch has probed, and its domains before that. */
+	if (args.np == smp_load_acquire(&node))
 		found = args.args[0] < COUNT ? domains[args.args[0]] :
 			ERR_PTR(-EINVAL);
 	of_node_put(args.np);
@@ -114,7 +114,8 @@ static int power_probe(struct platform_device *pdev)
 	ret = of_genpd_add_provider_onecell(np, &provider);
 	if (ret)
 		goto err_remove;
-	WRITE_ONCE(node, np);
+	/* Whoever sees the node sees the domains. */
+	smp_store_release(&node, np);
 	return 0;
 
 err_remove:

@@ -8,6 +8,12 @@
 #include <linux/platform_device.h>
 #include <linux/pm_domain.h>
 #include <linux/types.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#error "soc9000 knows Linux 6.12 to 7.3"
+#endif
 
 struct clk_bulk_data;
 struct device;
