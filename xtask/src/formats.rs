@@ -58,7 +58,7 @@ fn page() -> Result<String> {
     writeln!(out, "# Messages that are understood\n")?;
     writeln!(
         out,
-        "`cargo run -p xtask -- formats -o docs/validation/formats.md` prints this page. Each format of \
+        "`make prove SUBJECT=formats` prints this page. Each format of \
          `crates/doctor/src/formats/table.txt`, which `tools/formats.py` makes of the sources of Debian's kernels, is drawn \
          {SEEDS} times with other values, put into a log and read. It is understood if every one of them is told: of the core \
          with its meaning and all that was put in, of the rest with subject and severity, both with driver and device. Core are \

@@ -1,5 +1,5 @@
-//! What `make prove SUBJECT=accuracy`, `make prove SUBJECT=decide` and `make tables` call. Checks of the source tree live
-//! in `tests/tidy.rs`.
+//! The experiments behind `make prove` and `make tables`: each task makes a table. Checks of the
+//! source tree live in `tests/tidy.rs`.
 
 mod accuracy;
 mod cuts;
@@ -77,7 +77,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

@@ -204,7 +204,7 @@ fn culprit(trouble: &Trouble) -> Option<(&'static str, &'static str)> {
 
 fn page(table: &Table, number: u64, first: u64) -> String {
     let mut out = format!(
-        "# Made-up logs as people post them\n\n`cargo run -p xtask -- texts -n {number} --seed {first} -o docs/validation/texts.md` prints this page: \
+        "# Made-up logs as people post them\n\n`TEXTS={number} SEED={first} make prove SUBJECT=texts` prints this page: \
          {number} logs of one to three sleeps in the words of 6.1, 6.12 and 7.3, made by `crates/dress`, in drawn dresses and \
          with at most two kinds of damage, read and judged. Of a text that lost lines only false findings are counted. `--wrong` \
          lists what is wrong, `--text SEED` prints a text.\n\n"
