@@ -17,7 +17,8 @@ fn a_tree_with_all_drivers_probes_in_time() {
 #[test]
 fn a_missing_driver_is_named_with_what_waits_for_it() {
     let orphan = ["check", SAMPLE, "--kernel", "6.12", "--without", "dormouse,clock"];
-    let (_, text) = said(&orphan, "");
+    let (code, text) = said(&orphan, "");
+    assert_eq!(code, Some(0), "late is not never: {text}");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("only when the time for drivers is over"), "{text}");
     let why =
@@ -25,7 +26,8 @@ fn a_missing_driver_is_named_with_what_waits_for_it() {
     assert!(flat.contains(why), "{text}");
 
     let trap = [&orphan[..], &["--no-timeout", "--json"]].concat();
-    let (_, text) = said(&trap, "");
+    let (code, text) = said(&trap, "");
+    assert_eq!(code, Some(4), "{text}");
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["schema"], "dormouse-check/1");
     let never = json["never"].as_array().unwrap();

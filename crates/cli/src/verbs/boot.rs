@@ -6,7 +6,7 @@ use crate::verbs::domains;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::boot::{Question, against, check, is_tree, modules};
-use dormouse_app::failure::Usage;
+use dormouse_app::failure::{NotMet, Usage};
 use dormouse_read::Given;
 use dormouse_words::boot::{json, text};
 use dormouse_words::document::{CHECK, document};
@@ -73,9 +73,13 @@ pub(crate) fn run(a: &CheckArgs, given: &Given) -> Result<()> {
         wish,
     };
     let name = a.input.display().to_string();
-    let said = check(&blob, &question, |b| match a.json {
-        true => document(CHECK, "boot", json(b)),
-        false => text(b, &name, a.top),
+    let (said, never) = check(&blob, &question, |b| {
+        let said = match a.json {
+            true => document(CHECK, "boot", json(b)),
+            false => text(b, &name, a.top),
+        };
+        (said, b.verdict.never.len())
     })?;
-    terminal::print(&said)
+    terminal::print(&said)?;
+    Ok(NotMet::if_broken(never)?)
 }
