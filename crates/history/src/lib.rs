@@ -8,6 +8,7 @@
 
 pub mod columns;
 pub mod folder;
+pub mod hooks;
 mod row;
 pub mod store;
 

@@ -6,8 +6,9 @@ use clap::Args;
 use dormouse_app::failure::{Nothing, Usage};
 use dormouse_base::say::plural;
 use dormouse_history::columns::{Cell, columns, object};
+use dormouse_history::hooks::{self, is_hooked};
 use dormouse_history::store::{Error, History, Store};
-use dormouse_history::{FOLDER, Kept, Row, judged, of_logs, traces};
+use dormouse_history::{FOLDER, Kept, Row, judged, of_logs};
 use dormouse_machine::process::is_root;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -15,9 +16,8 @@ use dormouse_read::capture_file::schema::Clocks;
 use dormouse_read::container::Bytes;
 use dormouse_read::detect::is_database;
 use dormouse_words::document::{WATCH, document, section};
-use dormouse_words::history::{self as written, Hook, Shown, UNIT, WANTED};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use dormouse_words::history::{self as written, Shown};
+use dormouse_words::wording::next;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         return Ok(());
     }
     if args.install || args.uninstall {
-        let done = if args.install { install(&root, args.yes) } else { uninstall(&root, args.yes) };
+        let done = hooked(args, &root);
         let next = match (args.install, args.yes) {
             (true, false) => "watch --install --yes",
             (false, false) => "watch --uninstall --yes",
@@ -142,6 +142,20 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
     print(&kept.history(), &remarks, (args.json, false), next, |v| document(WATCH, "sleep", v))
 }
 
+/// Installs or uninstalls.
+fn hooked(args: &WatchArgs, root: &Root) -> Result<hooks::Done> {
+    let done = if args.install {
+        let program = std::env::current_exe().context("cannot tell where this program lies")?;
+        hooks::install(root, &program, &next::word(&program.display().to_string()), args.yes)
+    } else {
+        hooks::uninstall(root, args.yes)
+    };
+    Ok(done.map_err(|e| match e {
+        hooks::Error::Refused(why) => anyhow::Error::new(Usage(why)),
+        e => e.into(),
+    })?)
+}
+
 /// Which logs tell when.
 const YEAR: &str = "a log whose lines have a year is needed: journalctl -k -o export";
 
@@ -154,11 +168,6 @@ fn told_by(logs: &[PathBuf]) -> Result<(Vec<Row>, usize)> {
     };
     ensure!(!rows.is_empty(), Nothing(format!("{what}; {YEAR}")));
     Ok((rows, undated))
-}
-
-/// Whether hooks of ours are there.
-fn is_hooked(root: &Root) -> bool {
-    written::hooks("").iter().any(|h| root.exists(h.path))
 }
 
 /// Lets another process read, and leaves it alone if it takes too long: a disk that does not
@@ -176,136 +185,6 @@ fn bounded() -> Result<()> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
-}
-
-fn is_real(root: &Root) -> bool {
-    root.resolve("/") == std::path::Path::new("/")
-}
-
-fn may(root: &Root) -> Result<()> {
-    ensure!(
-        !is_real(root) || is_root(),
-        Usage("only root may change the hooks: sudo dormouse watch …".into())
-    );
-    Ok(())
-}
-
-/// The hooks for what runs this machine.
-fn hooks(root: &Root) -> Result<Vec<Hook>> {
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
-    let private = ["/home", "/root", "/tmp", "/var/tmp", "/run"];
-    let is_private = is_real(root) && private.iter().any(|p| program.starts_with(p));
-    let why = format!(
-        "a hook cannot rely on {}: copy dormouse to /usr/local/bin, and install it from there",
-        program.display()
-    );
-    ensure!(!is_private, Usage(why));
-    let folders = |of: &str| match of {
-        "systemd" => vec!["/run/systemd/system"],
-        "elogind" => {
-            vec!["/etc/elogind", "/usr/lib/elogind", "/lib/elogind", "/usr/libexec/elogind"]
-        }
-        _ => vec!["/etc/pm/sleep.d"],
-    };
-    let mut all = written::hooks(&program.display().to_string());
-    all.retain(|h| folders(h.of).iter().any(|f| root.exists(f)));
-    // One is enough: elogind takes the place of systemd, and pm-utils is older than both.
-    all.truncate(1);
-    let why = "neither systemd, elogind nor pm-utils runs this machine; let whatever sends it to \
-               sleep call dormouse watch --before, and --after when it is back";
-    ensure!(!all.is_empty(), Usage(why.into()));
-    Ok(all)
-}
-
-/// The first line of a hook of ours.
-const OURS: &str = "Made by dormouse watch --install";
-
-type Done = Vec<(String, &'static str)>;
-
-fn install(root: &Root, yes: bool) -> Result<Done> {
-    let mut done = Done::new();
-    let hooks = hooks(root)?;
-    if yes {
-        may(root)?;
-    }
-    for h in hooks {
-        let place = root.resolve(h.path);
-        let there = fs::read_to_string(&place).unwrap_or_default();
-        ensure!(
-            there.is_empty() || there.contains(OURS),
-            Usage(format!("{} is there, and none of ours: it is left alone", h.path))
-        );
-        done.push((
-            h.path.to_string(),
-            if h.runs { "write the program" } else { "write the unit" },
-        ));
-        if !yes {
-            for line in h.text.lines() {
-                done.push((format!("| {line}"), ""));
-            }
-        }
-        let link = root.resolve(WANTED);
-        let is_unit = h.path == UNIT;
-        if is_unit {
-            done.push((WANTED.into(), "link it from"));
-        }
-        if !yes {
-            continue;
-        }
-        let failed = || format!("cannot write {}", place.display());
-        if let Some(above) = place.parent() {
-            fs::create_dir_all(above).with_context(failed)?;
-        }
-        fs::write(&place, &h.text).with_context(failed)?;
-        let mode = fs::Permissions::from_mode(if h.runs { 0o755 } else { 0o644 });
-        fs::set_permissions(&place, mode).with_context(failed)?;
-        if is_unit {
-            if let Some(above) = link.parent() {
-                fs::create_dir_all(above).with_context(failed)?;
-            }
-            let _ = fs::remove_file(&link);
-            std::os::unix::fs::symlink("../dormouse-history.service", &link)
-                .with_context(failed)?;
-            reload(root);
-        }
-    }
-    Ok(done)
-}
-
-/// Lets systemd see the unit, of the machine itself.
-fn reload(root: &Root) {
-    if is_real(root) {
-        let _ = Command::new("systemctl").arg("daemon-reload").stdin(Stdio::null()).status();
-    }
-}
-
-fn uninstall(root: &Root, yes: bool) -> Result<Done> {
-    let ours = |path: &&str| fs::read_to_string(root.resolve(path)).is_ok_and(|t| t.contains(OURS));
-    let hooks = written::hooks("");
-    let files: Vec<&str> = hooks.iter().map(|h| h.path).filter(ours).collect();
-    // What it points to may be gone.
-    let linked = root.resolve(WANTED).is_symlink();
-    let mut paths: Vec<String> = linked.then(|| WANTED.to_string()).into_iter().collect();
-    paths.extend(files.into_iter().map(String::from));
-    paths.extend(traces(root));
-    if yes {
-        may(root)?;
-        for path in &paths {
-            let place = root.resolve(path);
-            let gone = match place.is_dir() && !place.is_symlink() {
-                true => fs::remove_dir(&place),
-                false => fs::remove_file(&place),
-            };
-            gone.with_context(|| format!("cannot remove {}", place.display()))?;
-        }
-        let wants = root.resolve(WANTED);
-        // Not empty, if others want something of a sleep too.
-        if let Some(above) = wants.parent().filter(|_| linked) {
-            let _ = fs::remove_dir(above);
-            reload(root);
-        }
-    }
-    Ok(paths.into_iter().map(|p| (p, "remove")).collect())
 }
 
 /// The bytes of an input, if it is a database; no folder and no archive is looked into.
@@ -335,8 +214,8 @@ pub(crate) fn show(args: &ShowArgs, given: &Given) -> Result<()> {
         let damaged =
             damaged.map(|why| format!("It is damaged ({why}); this is what can be read of it."));
         let remarks: Vec<String> = damaged.into_iter().collect();
-        let next = format!("show --json {}", dormouse_words::wording::next::typed(&name));
-        print(&history, &remarks, (args.json, args.csv), &next, section)?;
+        let command = format!("show --json {}", next::typed(&name));
+        print(&history, &remarks, (args.json, args.csv), &command, section)?;
     }
     Ok(())
 }
