@@ -6,7 +6,8 @@ pub mod since;
 
 use crate::depth::{Depth, Measured, depth};
 use crate::night::charge::Gauge;
-use crate::rules::night::again::{BREAK, LONG, TRIED, TURNS};
+pub use crate::rules::night::again::TRIED;
+use crate::rules::night::again::{TURNS, closest};
 use crate::rules::night::cost::{FINEST, SHORT};
 use crate::rules::night::required::HOT;
 use dormouse_base::stats::describe::middle;
@@ -24,7 +25,7 @@ pub struct Row {
     pub ended_ms: Option<i64>,
     /// Who told of it.
     pub source: String,
-    /// `s2idle`, `deep`, `hibernation`; empty if nobody says.
+    /// `s2idle`, `deep`, `hibernation`; empty if nobody says, as of one that never came back.
     pub mode: String,
     /// How long the kernel's clock stood still.
     pub slept_ms: Option<i64>,
@@ -46,13 +47,14 @@ pub struct Row {
     pub waker_irq: Option<i64>,
     /// Wakeup sources that counted meanwhile; those of keys typed since are among them.
     pub sources: String,
-    /// Attempts that succeeded, by `suspend_stats/success`.
+    /// Attempts that succeeded, by `suspend_stats/success`, which knows no hibernation.
     pub succeeded: Option<i64>,
     /// Attempts that failed meanwhile.
     pub failed: Option<i64>,
-    /// The device that failed last of them.
+    /// The device that failed last of them; of a sleep that never came back the one that the
+    /// kernel's last words name.
     pub failed_device: String,
-    /// The step that it failed in.
+    /// The step that it failed in; the phase in which the last words stand.
     pub failed_step: String,
     /// How, as a positive number of `errno`.
     pub failed_errno: Option<i64>,
@@ -93,8 +95,14 @@ impl Row {
 
     /// Whether it slept at all.
     pub fn slept(&self) -> bool {
-        let counted = self.succeeded.or(self.slept_ms).map(|n| n > 0);
-        self.ended_ms.is_some() && counted.unwrap_or(self.failed.unwrap_or(0) == 0)
+        // pm_suspend of kernel/power/suspend.c counts what succeeded, hibernate of
+        // kernel/power/hibernate.c does not (6.12): there the clock tells, which stood.
+        let told = [self.succeeded.map(|n| n > 0), self.slept_ms.map(|ms| ms >= TRIED)];
+        let slept = match told.iter().flatten().count() {
+            0 => self.failed.unwrap_or(0) == 0,
+            _ => told.contains(&Some(true)),
+        };
+        self.ended_ms.is_some() && slept
     }
 
     /// How deep it was.
@@ -115,29 +123,39 @@ impl Row {
     /// What it drew; nothing with a charger, and nothing of a sleep too short to tell.
     fn used(&self) -> Option<Used> {
         let ms = self.length_ms().filter(|ms| *ms >= SHORT * 1_000)?;
-        if self.mains == Some(1) || self.batteries.is_empty() {
+        let gauge = self.batteries.first()?.gauge;
+        // Watt-hours, ampere-hours and per cents make no sum.
+        if self.mains == Some(1) || self.batteries.iter().any(|b| b.gauge != gauge) {
             return None;
         }
-        let mut out = Used { ms, ..Used::default() };
+        let (mut sum, mut whole, mut steps) = (0i64, Some(0i64), 0);
         for b in &self.batteries {
-            let (used, full) = (b.before?.saturating_sub(b.after?), b.full.filter(|f| *f > 0));
+            let used = b.before?.saturating_sub(b.after?);
+            if used < 0 {
+                return None;
+            }
             let (full, step) = match b.gauge {
                 Gauge::Percent => (Some(100_000), 1_000),
-                _ => (full, FINEST),
+                _ => (b.full.filter(|f| *f > 0), FINEST),
             };
-            out.energy = out.energy.filter(|_| b.gauge == Gauge::Energy).map(|e| e + used);
-            out.share = out.share.zip(full).map(|((u, f), full)| (u + used, f + full));
-            out.coarse |= used < COARSE * step;
-            out.charged |= used < 0;
+            sum = sum.saturating_add(used);
+            whole = whole.zip(full).map(|(w, f)| w.saturating_add(f));
+            steps += step;
         }
-        (!out.charged).then_some(out)
+        Some(Used {
+            ms,
+            energy: (gauge == Gauge::Energy).then_some(sum),
+            share: whole.map(|w| (sum, w)),
+            coarse: sum < COARSE * steps,
+        })
     }
 }
 
 /// A clock that stood for less than one part in so many of a trip ran on in its sleep.
 const RAN: i64 = 20;
 
-/// A gauge that moved by fewer of its steps says little.
+/// A gauge that moved by fewer of its steps says little (chosen: a reading is off by up to one
+/// step, so three are known to a third). Of several, all steps together.
 const COARSE: i64 = 3;
 
 /// What batteries gave in one sleep.
@@ -149,13 +167,6 @@ struct Used {
     /// Of how much, in the unit of the gauge.
     share: Option<(i64, i64)>,
     coarse: bool,
-    charged: bool,
-}
-
-impl Default for Used {
-    fn default() -> Used {
-        Used { ms: 0, energy: Some(0), share: Some((0, 0)), coarse: false, charged: false }
-    }
 }
 
 /// What a night drew.
@@ -178,7 +189,8 @@ pub enum Kind {
     Awake,
     /// One thing after another woke it, again and again.
     Loop,
-    /// The counter of the hardware, which works, counted little or nothing.
+    /// In most of its sleeps the counter of the hardware, which works, counted little or nothing,
+    /// or the clock of the kernel ran on.
     NameOnly,
     /// It slept, and drew too much.
     Hot,
@@ -293,13 +305,8 @@ const SHALLOW: i64 = 50;
 
 /// Whether short sleeps follow each other so closely that nobody can have come.
 fn has_loop(rows: &[Row]) -> bool {
-    let short =
-        |r: &Row| r.slept() && r.length_ms().is_some_and(|ms| (TRIED..LONG * 1_000).contains(&ms));
-    let near = |a: &Row, b: &Row| {
-        let awake = a.ended_ms.map(|end| b.began_ms.saturating_sub(end));
-        short(a) && short(b) && awake.is_some_and(|ms| (0..BREAK * 1_000).contains(&ms))
-    };
-    rows.chunk_by(near).any(|run| run.len() >= TURNS)
+    let times = |r: &Row| Some((r.began_ms, r.ended_ms?, r.length_ms().filter(|_| r.slept())?));
+    closest(rows, times).len() >= TURNS
 }
 
 /// What the sleeps drew of which that is known.
@@ -416,6 +423,91 @@ mod tests {
         };
         let percent = d(percent).unwrap();
         assert_eq!((percent.microwatts, percent.an_hour), (None, Some(1_000)));
+    }
+
+    #[test]
+    fn a_hibernation_slept_though_no_counter_knows_it() {
+        let night = Row {
+            mode: "hibernation".into(),
+            succeeded: Some(0),
+            hardware_ms: None,
+            ..sleep(0, 8 * H, None, 300)
+        };
+        assert_eq!(kinds(std::slice::from_ref(&night)), [Kind::Slept]);
+        // Refused, with the clocks a little apart.
+        assert_eq!(kinds(&[Row { slept_ms: Some(400), ..night }]), [Kind::Awake]);
+    }
+
+    #[test]
+    fn a_battery_that_rests_makes_no_figure_rough_and_unlike_gauges_no_sum() {
+        let used = |second: Battery| {
+            let mut row = sleep(0, 8 * H, None, 4_000);
+            row.batteries.push(second);
+            nights(&[row])[0].drain
+        };
+        let rests = sleep(0, 8 * H, None, 0).batteries.remove(0);
+        let both = used(rests.clone()).unwrap();
+        assert_eq!((both.microwatts, both.coarse), (Some(500_000), false));
+        assert_eq!(used(Battery { gauge: Gauge::Charge, ..rests }), None);
+    }
+
+    #[test]
+    fn a_step_that_was_undone_is_no_verdict() {
+        use since::{Measure, Since, Verdict, verdict};
+        let step = |night, before: f64, after: f64| Since {
+            measure: Measure::Drain,
+            night,
+            range: (night, night),
+            p: 0.001,
+            before,
+            after,
+            percent: false,
+            worse: after > before,
+            with: vec![],
+        };
+        let (worse, back, half) =
+            (step(16, 500.0, 1_400.0), step(30, 1_400.0, 510.0), step(30, 1_400.0, 900.0));
+        assert_eq!(verdict(&[worse.clone()]), Verdict::Worse(&worse, 1_400.0));
+        assert_eq!(verdict(&[worse.clone(), back.clone()]), Verdict::Better(&back));
+        assert_eq!(verdict(&[worse.clone(), half]), Verdict::Worse(&worse, 900.0), "in part");
+        // Another measure undoes nothing.
+        let other = Since { measure: Measure::Resume, ..back };
+        assert_eq!(verdict(&[worse.clone(), other]), Verdict::Worse(&worse, 1_400.0));
+        assert_eq!(verdict(&[]), Verdict::Same);
+    }
+
+    #[test]
+    fn nights_that_were_cut_short_count_no_wake_ups_and_no_failures() {
+        let cut = Row { ended_ms: None, slept_ms: None, ..sleep(9 * H, 0, None, 0) };
+        let night = nights(&[sleep(0, 8 * H + 55 * MIN, None, 4_000), cut]);
+        assert_eq!((night.len(), night[0].kind), (1, Kind::Cut));
+        use since::{Measure, known};
+        let counts = [Measure::Wakes, Measure::Failures, Measure::Drain].map(|m| known(m, &night));
+        assert_eq!(counts, [0, 0, 1]);
+    }
+
+    #[test]
+    fn what_logs_do_not_know_is_not_new() {
+        let rows: Vec<Row> = (0..30)
+            .map(|i| {
+                let used = if i < 16 { 4_000 } else { 9_000 } + i * 37 % 11 * 30;
+                let mut r = sleep(i * 24 * H, 8 * H, Some(96), used);
+                r.versions.insert("kernel".into(), if i < 17 { "6.14.9" } else { "6.15.0" }.into());
+                if i < 16 {
+                    r.source = past::LOG.into();
+                } else {
+                    r.versions.insert("firmware".into(), "1.9".into());
+                }
+                if i == 17 {
+                    r.versions.insert("tlp".into(), "1.5".into());
+                }
+                r
+            })
+            .collect();
+        let all = since::since(&rows, &nights(&rows));
+        let with: Vec<_> = all[0].with.iter().map(|r| (r.name.as_str(), r.from.as_str())).collect();
+        assert!(!with.iter().any(|w| w.0 == "firmware"), "{with:?}");
+        assert!(with.contains(&("kernel", "6.14.9")) || all[0].range.1 < 17, "{with:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Since when nights are worse, and what else changed there.
 
-use super::{Night, Row};
+use super::past::LOG;
+use super::{Kind, Night, Row};
 use dormouse_base::stats::change::{Change, changes};
 use dormouse_base::stats::describe::mean;
 use std::collections::BTreeMap;
@@ -36,26 +37,46 @@ impl Measure {
         }
     }
 
+    /// Whether the second of two levels is the worse one.
+    fn is_worse(self, before: f64, after: f64) -> bool {
+        (after > before) != (self == Measure::Hardware)
+    }
+
     /// Whether a step between two levels is more than a curiosity.
     fn matters(self, before: f64, after: f64) -> bool {
         let by = (after - before).abs();
         let share = by / before.max(after).max(f64::MIN_POSITIVE);
         match self {
-            Measure::Drain => share >= 0.15,
-            Measure::Hardware => by >= 50.0,
-            Measure::Wakes => by >= 0.5,
-            Measure::Failures => by >= 0.2,
-            Measure::Resume => share >= 0.15 && by >= 50.0,
+            Measure::Drain => share >= DRAIN,
+            Measure::Hardware => by >= HARDWARE,
+            Measure::Wakes => by >= WAKES,
+            Measure::Failures => by >= FAILURES,
+            Measure::Resume => share >= RESUME && by >= RESUME_MS,
         }
     }
 }
 
-/// The share of histories without a change that are said to have one: of all measures.
+/// Smaller steps are not told, however certain. All are chosen: less, a person would
+/// not act on. A share of the greater level:
+const DRAIN: f64 = 0.15;
+/// Thousandths of hardware sleep.
+const HARDWARE: f64 = 50.0;
+/// A night: a wake-up in every second,
+const WAKES: f64 = 0.5;
+/// a failed attempt in every fifth.
+const FAILURES: f64 = 0.2;
+/// A share of the greater level, and
+const RESUME: f64 = 0.15;
+/// ms: less is not felt.
+const RESUME_MS: f64 = 50.0;
+
+/// The share of histories without a change that are said to have one: of all measures, at one
+/// look. Whoever looks again and again at one that grows sees more.
 pub const FALSE_ALARMS: f64 = 0.01;
 /// Fewer nights can prove no change at that level: with 13, 7 after 6 all beyond them, two of
 /// 1,716 orders are as extreme.
 pub const NEEDED: usize = 13;
-/// Nights that are looked at, the newest.
+/// Nights that are looked at, the newest (chosen: almost three years).
 const LAST: usize = 1_000;
 
 /// A change of one measure.
@@ -94,6 +115,38 @@ pub struct Renewed {
     pub to: String,
 }
 
+/// Whether nights are worse now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict<'a> {
+    /// They are, since this step: a later one did not undo it. The level of its measure now is
+    /// beside it.
+    Worse(&'a Since, f64),
+    /// They are not; the newest step was to the better.
+    Better(&'a Since),
+    /// Nothing is shown.
+    Same,
+}
+
+/// What steps come to, in the order of their nights: a step to the worse stands as long as the
+/// newest level of its measure is worse than the one before it.
+pub fn verdict(all: &[Since]) -> Verdict<'_> {
+    let now = |s: &Since| {
+        let last = all.iter().rev().find(|l| l.measure == s.measure);
+        last.map_or(s.after, |l| l.after)
+    };
+    let stands = |s: &&Since| {
+        let (now, m) = (now(s), s.measure);
+        s.worse && m.matters(s.before, now) && m.is_worse(s.before, now)
+    };
+    let standing: Vec<&Since> = all.iter().filter(stands).collect();
+    let newest = standing.last().and_then(|l| standing.iter().find(|s| s.night == l.night));
+    match (newest, all.iter().rev().find(|s| !s.worse)) {
+        (Some(s), _) => Verdict::Worse(s, now(s)),
+        (None, Some(s)) => Verdict::Better(s),
+        (None, None) => Verdict::Same,
+    }
+}
+
 /// The changes of nights, in their order.
 pub fn since(rows: &[Row], nights: &[Night]) -> Vec<Since> {
     let renewed = renewed(rows, nights);
@@ -123,8 +176,11 @@ fn values(measure: Measure, nights: &[Night]) -> (Vec<(usize, f64)>, bool) {
             (if percent { share } else { watts }, percent)
         }
         Measure::Hardware => (of(&|n| n.hardware), false),
-        Measure::Wakes => (of(&|n| (n.slept_ms > 0).then_some(n.wakes)), false),
-        Measure::Failures => (of(&|n| Some(n.failed)), false),
+        // A night that was cut short would have had more of them.
+        Measure::Wakes => {
+            (of(&|n| (n.slept_ms > 0 && n.kind != Kind::Cut).then_some(n.wakes)), false)
+        }
+        Measure::Failures => (of(&|n| (n.kind != Kind::Cut).then_some(n.failed)), false),
         Measure::Resume => (of(&|n| n.resume_ms), false),
     }
 }
@@ -159,7 +215,7 @@ fn of_measure(measure: Measure, nights: &[Night], renewed: &[Renewed]) -> Vec<Si
             before,
             after,
             percent,
-            worse: (after > before) != (measure == Measure::Hardware),
+            worse: measure.is_worse(before, after),
             with: renewed
                 .iter()
                 .filter(|r| (range.0..=range.1).contains(&r.night))
@@ -170,24 +226,36 @@ fn of_measure(measure: Measure, nights: &[Night], renewed: &[Renewed]) -> Vec<Si
     out
 }
 
-/// Versions that are others than in the night before that knew any.
+/// Versions that are others than those known before. A log knows the kernel alone: what it does
+/// not name is neither new nor gone.
 fn renewed(rows: &[Row], nights: &[Night]) -> Vec<Renewed> {
     let mut out = Vec::new();
-    let mut last = None;
+    let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut is_full = false;
     for (night, n) in nights.iter().enumerate() {
-        let of = &rows[n.first].versions;
-        if of.is_empty() {
+        let row = &rows[n.first];
+        if row.versions.is_empty() {
             continue;
         }
-        if let Some(before) = last.replace(of) {
-            let names = of.keys().chain(before.keys().filter(|k| !of.contains_key(*k)));
-            for name in names {
-                let at = |m: &BTreeMap<String, String>| m.get(name).cloned().unwrap_or_default();
-                let (from, to) = (at(before), at(of));
-                if from != to {
-                    out.push(Renewed { night, name: name.clone(), from, to });
-                }
+        let mut say = |name: &str, from: &str, to: &str| {
+            out.push(Renewed { night, name: name.into(), from: from.into(), to: to.into() });
+        };
+        for (name, to) in &row.versions {
+            match last.insert(name, to) {
+                Some(from) if from != to => say(name, from, to),
+                None if is_full => say(name, "", to),
+                _ => {}
             }
+        }
+        if row.source != LOG {
+            last.retain(|name, from| {
+                let is_there = row.versions.contains_key(*name);
+                if !is_there {
+                    say(name, from, "");
+                }
+                is_there
+            });
+            is_full = true;
         }
     }
     out

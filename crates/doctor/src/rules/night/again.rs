@@ -10,11 +10,11 @@ use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// A sleep that is at least so long is no turn of a loop.
-pub(crate) const LONG: i64 = 900;
+const LONG: i64 = 900;
 /// A shorter one was tried and refused, in ms.
-pub(crate) const TRIED: i64 = 1_000;
+pub const TRIED: i64 = 1_000;
 /// Awake for less between two sleeps: nobody came.
-pub(crate) const BREAK: i64 = 90;
+const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
 pub(crate) const TURNS: usize = 3;
 
@@ -34,22 +34,32 @@ pub(crate) fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
     inside.iter().any(|m| words.iter().any(|w| m.has(w)))
 }
 
+/// The most sleeps in a row that are all short and follow each other so closely that nobody can
+/// have come between; `times` gives the begin and the end of each and how long it slept, ms, or
+/// nothing of what was no sleep.
+pub(crate) fn closest<T>(all: &[T], times: impl Fn(&T) -> Option<(i64, i64, i64)>) -> &[T] {
+    let near = |a: &T, b: &T| {
+        let (Some(a), Some(b)) = (times(a), times(b)) else { return false };
+        let short = |ms: i64| (TRIED..LONG * 1_000).contains(&ms);
+        let awake = b.0.saturating_sub(a.1);
+        short(a.2) && short(b.2) && (0..BREAK * 1_000).contains(&awake)
+    };
+    let mut best: &[T] = &[];
+    for run in all.chunk_by(near) {
+        if run.len() > best.len() {
+            best = run;
+        }
+    }
+    best
+}
+
 fn span(ms: i64) -> String {
     say::span(Ns(ms.saturating_mul(1_000_000)))
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all: Vec<Turn<'_>> = turns(case).into_iter().filter(|t| !was_refused(case, t)).collect();
-    let mut best: &[Turn<'_>] = &[];
-    let near = |a: &Turn<'_>, b: &Turn<'_>| {
-        let short = |t: &Turn<'_>| (TRIED..LONG * 1_000).contains(&(t.to - t.from));
-        short(a) && short(b) && (0..BREAK * 1_000).contains(&(b.from - a.to))
-    };
-    for run in all.chunk_by(near) {
-        if run.len() > best.len() {
-            best = run;
-        }
-    }
+    let best = closest(&all, |t| Some((t.from, t.to, t.to - t.from)));
     // Its own clock wakes a machine that a program sends to sleep in a loop.
     if best.len() >= TURNS && rounds::are_ordered(case) {
         return;
