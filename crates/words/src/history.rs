@@ -8,7 +8,9 @@ use crate::wording::number::{names, plural};
 use dormouse_base::say::{capital, date, span};
 use dormouse_base::time::Ns;
 use dormouse_doctor::history::past::LOG;
-use dormouse_doctor::history::since::{FALSE_ALARMS, Measure, NEEDED, Since, known};
+use dormouse_doctor::history::since::{
+    FALSE_ALARMS, Measure, NEEDED, Since, Verdict, known, verdict,
+};
 use dormouse_doctor::history::{Drain, Kind, Night, Row};
 use dormouse_sleep::analyse::decode::decode;
 use serde_json::{Value, json};
@@ -75,31 +77,29 @@ fn answer(h: &Shown<'_>) -> String {
     let kinds: Vec<String> =
         KINDS.iter().map(count).filter(|c| c.0 > 0).map(|(n, k)| format!("{n} {k}")).collect();
     let of = format!("{} since {}: {}.", plural(n, "night"), day(first.began_ms), names(&kinds));
-    let worse: Vec<&Since> = h.since.iter().filter(|s| s.worse).collect();
-    let newest = worse.last().and_then(|l| worse.iter().find(|s| s.night == l.night));
-    let then = match (newest, h.since.last()) {
-        (Some(s), _) => {
-            let more = match worse.len() {
+    let night = |s: &Since| h.nights.get(s.night).map_or(String::new(), |n| day(n.began_ms));
+    let then = match verdict(h.since) {
+        Verdict::Worse(s, now) => {
+            let more = match h.since.len() {
                 1 => String::new(),
                 n => format!(" And {} below.", plural(n - 1, "further step")),
             };
             format!(
-                "Worse since the night of {}: {} {} before, {} since.{more}",
-                day(h.nights[s.night].began_ms),
+                "Worse since the night of {}: {} {} before, {} {}.{more}",
+                night(s),
                 measure(s.measure),
                 level(s, s.before),
-                level(s, s.after)
+                level(s, now),
+                if now == s.after { "since" } else { "now" }
             )
         }
-        (None, Some(s)) => format!(
-            "Not worse; better since the night of {}: {}.",
-            day(h.nights[s.night].began_ms),
-            measure(s.measure)
-        ),
-        (None, None) if n < NEEDED => {
+        Verdict::Better(s) => {
+            format!("Not worse; better since the night of {}: {}.", night(s), measure(s.measure))
+        }
+        Verdict::Same if n < NEEDED => {
             format!("Too few to tell whether they became worse: that takes {NEEDED}.")
         }
-        (None, None) => "That they became worse is not shown.".into(),
+        Verdict::Same => "That they became worse is not shown.".into(),
     };
     format!("{of} {then}")
 }
@@ -115,7 +115,7 @@ fn trust(h: &Shown<'_>) -> String {
     let known: Vec<String> = [Measure::Drain, Measure::Hardware, Measure::Resume].map(of).to_vec();
     let alarms = (1.0 / FALSE_ALARMS) as i64;
     format!(
-        "Known of these nights: {}.{of_logs} Of {alarms} histories without a change, 1 at most would be said to have one. Times are UTC.",
+        "Known of these nights: {}.{of_logs} Of {alarms} histories without a change, 1 at most would be said to have one, if each is looked at once; at one that is looked at every day, more are. Times are UTC.",
         names(&known)
     )
 }
@@ -145,11 +145,10 @@ fn line(n: &Night) -> String {
     let hardware = n.hardware.map_or("-".into(), |s| format!("{} %", (s + 5) / 10));
     let resume = n.resume_ms.map_or("-".into(), |ms| span(Ns(ms.saturating_mul(1_000_000))));
     let slept = span(Ns(n.slept_ms.saturating_mul(1_000_000)));
-    // The year is in the first line.
-    let began: String = date(n.began_ms).chars().skip(5).collect();
-    let (kind, waker) = (n.kind.name().replace("never came back", "cut"), waker(&n.waker));
+    let kind = if n.kind == Kind::Cut { CUT } else { n.kind.name() };
+    let (began, waker) = (date(n.began_ms), waker(&n.waker));
     format!(
-        "{began} {slept:<10} {kind:<12} {:>8} {hardware:>5} {:>2} {:>2} {resume:>6} {waker}",
+        "{began:<16} {slept:<10} {kind:<12} {:>8} {hardware:>5} {:>2} {:>2} {resume:>6} {waker}",
         drain(n.drain),
         n.wakes,
         n.failed
@@ -157,7 +156,24 @@ fn line(n: &Night) -> String {
 }
 
 /// The heads of its columns: wakes and failures are numbers of one or two digits.
-const HEAD: &str = "began       slept      kind            drain  deep wk fl resume woken by";
+const HEAD: &str = "began            slept      kind            drain    hw wk fl resume woken by";
+/// `never came back`, in a narrow column.
+const CUT: &str = "cut";
+
+/// What heads and short words of the table mean.
+fn legend(nights: &[Night]) -> String {
+    let cut = match nights.iter().any(|n| n.kind == Kind::Cut) {
+        true => format!("; {CUT}: a sleep never came back"),
+        false => String::new(),
+    };
+    let rough = match nights.iter().any(|n| n.drain.is_some_and(|d| d.coarse)) {
+        true => "; ~: the gauge moved too little to be sure",
+        false => "",
+    };
+    format!(
+        "hw: share of hardware sleep; wk: wake-ups after which it slept again; fl: failed attempts{cut}{rough}."
+    )
+}
 
 /// A change as a sentence.
 fn told(h: &Shown<'_>, s: &Since) -> String {
@@ -187,6 +203,21 @@ fn told(h: &Shown<'_>, s: &Since) -> String {
         level(s, s.before),
         level(s, s.after)
     )
+}
+
+/// A sleep that never came back.
+fn lost(r: &Row) -> String {
+    let mode = if r.mode.is_empty() { "" } else { ", to " };
+    let words = match (r.failed_device.as_str(), r.failed_step.as_str()) {
+        ("", "") => String::new(),
+        ("", phase) => format!("; the kernel's last words stand in {phase}"),
+        (device, "") => format!("; the kernel's last words name {device}"),
+        (device, phase) => format!("; the kernel's last words name {device}, in {phase}"),
+    };
+    // What journalctl takes has no dashes.
+    let boot: String = r.boot.chars().filter(char::is_ascii_hexdigit).collect();
+    let more = if boot.is_empty() { String::new() } else { format!(": journalctl -k -b {boot}") };
+    format!("{}{mode}{}{words}{more}", date(r.began_ms), r.mode)
 }
 
 /// The screen.
@@ -224,14 +255,13 @@ pub fn text(h: &Shown<'_>, colour: bool) -> String {
             let ink = if n.kind == Kind::Slept { Ink::Plain } else { Ink::Hot };
             page.line(&[(ink, &safe(&line(n)))]);
         }
+        page.wrapped(Ink::Faint, 0, 0, &legend(&h.nights[left..]));
     }
     let cut: Vec<&Row> = h.rows.iter().filter(|r| r.ended_ms.is_none()).collect();
     if !cut.is_empty() {
         page.heading("Never came back");
         for r in cut.iter().rev().take(LINES) {
-            let mode = if r.mode.is_empty() { "" } else { ", to " };
-            let text = format!("{}{mode}{}, in boot {}", date(r.began_ms), r.mode, r.boot);
-            page.entry("  ", &safe(&text));
+            page.entry("  ", &safe(&lost(r)));
         }
     }
     page.finish() + "\n" + &next::next(h.next)
