@@ -6,6 +6,7 @@
 use crate::cut::{self, Begun, Cut, Place};
 use crate::devices::devices;
 use crate::guard::{Observer, Step};
+use crate::machine::boot_id;
 use crate::recorder::{self, Outcome, Progress, Watch};
 use crate::recording::Recording;
 use crate::root::Root;
@@ -129,14 +130,10 @@ impl Campaign {
         };
         let open = campaign.remember(&bytes[..whole]);
         campaign.settle(open)?;
-        let (boot_id, devices) = (campaign.boot_id(), drivers(root));
+        let (boot_id, devices) = (boot_id(root), drivers(root));
         let pm_trace = root.read("/sys/power/pm_trace").is_some_and(|v| v == "1");
         campaign.say(&Line::Start { boot_id, pm_trace, devices })?;
         Ok(campaign)
-    }
-
-    fn boot_id(&self) -> String {
-        self.root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
     }
 
     /// Takes in the list, and gives the cycle that it leaves open.
@@ -149,7 +146,7 @@ impl Campaign {
                     (boot, traced, there) = (boot_id, pm_trace, devices);
                 }
                 Ok(Line::Begin { cycle, at }) => {
-                    let begun = Begun { at, boot_id: boot.clone(), pm_trace: traced };
+                    let begun = Begun { at, until: None, boot_id: boot.clone(), pm_trace: traced };
                     open = Some(Open { cycle, place: Place::Before, begun, saved: None });
                 }
                 Ok(Line::Asleep { .. }) => open.iter_mut().for_each(|o| o.place = Place::Asleep),
@@ -196,7 +193,7 @@ impl Campaign {
             // It was killed between the file and the line that says so.
             return self.end(open.cycle, ended);
         }
-        let restarted = open.begun.boot_id != self.boot_id();
+        let restarted = open.begun.boot_id != boot_id(&self.root);
         let cut = Cut { cycle: open.cycle, place: open.place, restarted, ..Cut::default() };
         let cut = match restarted {
             true => cut::told(&self.root, cut, &open.begun),

@@ -47,9 +47,11 @@ const PSTORE: [&str; 2] = ["/sys/fs/pstore", "/var/lib/systemd/pstore"];
 
 /// When a cycle began that never ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Begun {
+pub struct Begun {
     /// Seconds of the epoch.
     pub at: u64,
+    /// By then another boot ran, seconds of the epoch, if that is known.
+    pub until: Option<u64>,
     /// The boot that it was in.
     pub boot_id: String,
     /// `/sys/power/pm_trace` was 1.
@@ -57,8 +59,8 @@ pub(crate) struct Begun {
 }
 
 /// Adds what was kept over the restart of a cycle that began so.
-pub(crate) fn told(root: &Root, cut: Cut, begun: &Begun) -> Cut {
-    let logs = PSTORE.iter().flat_map(|folder| kept(root, folder, begun.at));
+pub fn told(root: &Root, cut: Cut, begun: &Begun) -> Cut {
+    let logs = PSTORE.iter().flat_map(|folder| kept(root, folder, begun));
     let texts = logs.chain(journal(root, &begun.boot_id));
     for (by, text) in texts {
         if let Some(Last { phase, device }) = last_words(&text) {
@@ -81,7 +83,7 @@ pub(crate) fn told(root: &Root, cut: Cut, begun: &Begun) -> Cut {
 }
 
 /// Logs in a folder of pstore that are not older than the cycle, newest first.
-fn kept(root: &Root, folder: &str, at: u64) -> Vec<(String, Vec<u8>)> {
+fn kept(root: &Root, folder: &str, begun: &Begun) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_string()];
     while let Some(folder) = folders.pop() {
@@ -95,7 +97,9 @@ fn kept(root: &Root, folder: &str, at: u64) -> Vec<(String, Vec<u8>)> {
         .filter_map(|path| {
             let place = root.resolve(&path);
             let written = fs::metadata(&place).ok()?.modified().ok()?;
-            (written >= UNIX_EPOCH + Duration::from_secs(at)).then_some(())?;
+            let at = |s: u64| UNIX_EPOCH.checked_add(Duration::from_secs(s));
+            let is_late = begun.until.and_then(at).is_some_and(|t| written > t);
+            (written >= at(begun.at)? && !is_late).then_some(())?;
             Some((written, path, fs::read(&place).ok()?))
         })
         .collect();

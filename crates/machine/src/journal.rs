@@ -6,6 +6,7 @@
 //! synced before the change it announces; a line cut off by a crash therefore
 //! announces a change that was not made.
 
+use crate::machine::boot_id;
 use crate::root::Root;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -79,10 +80,6 @@ pub enum Found {
         /// That process, 0 if the journal does not say.
         pid: u32,
     },
-}
-
-fn boot_id(root: &Root) -> String {
-    root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 fn place(root: &Root, folder: &str) -> PathBuf {

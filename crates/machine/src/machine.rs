@@ -31,6 +31,11 @@ pub fn machine(root: &Root) -> Machine {
     }
 }
 
+/// The id that the kernel draws at each boot; empty if it does not say.
+pub fn boot_id(root: &Root) -> String {
+    root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// Numbers in a CPU list such as `0-3,8`.
 pub(crate) fn cpu_numbers(list: &str) -> Vec<u32> {
     let mut out = Vec::new();
