@@ -115,7 +115,7 @@ fn trust(h: &Shown<'_>) -> String {
     let known: Vec<String> = [Measure::Drain, Measure::Hardware, Measure::Resume].map(of).to_vec();
     let alarms = (1.0 / FALSE_ALARMS) as i64;
     format!(
-        "Known of these nights: {}.{of_logs} Of {alarms} histories without a change, 1 at most would be said to have one, if each is looked at once; at one that is looked at every day, more are. Times are UTC.",
+        "Known of these nights: {}.{of_logs} Of {alarms} histories without a change, one look at each says of 1 at most that it has one; daily looks say so more often. Times are UTC.",
         names(&known)
     )
 }
