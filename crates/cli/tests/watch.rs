@@ -57,7 +57,8 @@ impl Machine {
         self.put("/proc/sys/kernel/osrelease", kernel);
         stats(self, number, 1_000_000);
         self.put(energy, "50000000");
-        self.hook(&["--before", "--here"]);
+        let begun = self.clocks();
+        self.hook(&["--before", "--here", &begun]);
         self.now.iter_mut().for_each(|t| *t += S);
         self.now[1..].iter_mut().for_each(|t| *t += 28_800 * S);
         stats(self, number + 1, 1_000_000 + 288_000_000 * deep);
@@ -66,8 +67,12 @@ impl Machine {
         self.now.iter_mut().for_each(|t| *t += 57_599 * S);
     }
 
+    fn clocks(&self) -> String {
+        self.now.map(|n| n.to_string()).join(",")
+    }
+
     fn hook(&self, args: &[&str]) {
-        let at = self.now.map(|n| n.to_string()).join(",");
+        let at = self.clocks();
         let (code, out, err) = self.said(&[args, &["--at", &at]].concat());
         assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{args:?}");
     }
@@ -346,4 +351,82 @@ fn a_history_of_any_numbers_is_shown() {
             assert!(code == 0 && !out.contains('\u{1b}'), "{seed} {args:?}: {out}{err}");
         }
     }
+}
+
+#[test]
+fn links_and_files_of_others_are_left_alone() {
+    use std::os::unix::fs::symlink;
+    // A masked unit: nothing is written through the link.
+    let m = Machine::new();
+    let unit = m.at().join("etc/systemd/system/dormouse-history.service");
+    symlink("/dev/null", &unit).expect("a link");
+    let (code, _, err) = m.said(&["--install", "--yes"]);
+    assert!(code == 2 && err.contains("is masked"), "{err}");
+    assert_eq!(fs::read_link(&unit).expect("there"), Path::new("/dev/null"));
+    // A link to a file of somebody, and an empty one.
+    let victim = m.at().join("victim");
+    fs::write(&victim, "mine").expect("written");
+    for make in [true, false] {
+        fs::remove_file(&unit).expect("removed");
+        if make {
+            symlink(&victim, &unit).expect("a link")
+        } else {
+            fs::write(&unit, "").expect("x")
+        }
+        let (code, _, err) = m.said(&["--install", "--yes"]);
+        assert!(code == 2 && err.contains("left alone"), "{err}");
+        m.said(&["--uninstall", "--yes"]);
+        assert!(fs::symlink_metadata(&unit).is_ok());
+        assert_eq!(fs::read_to_string(&victim).expect("there"), "mine");
+    }
+    // Something else at the place of the link.
+    fs::remove_file(&unit).expect("removed");
+    let wants = m.at().join("etc/systemd/system/sleep.target.wants");
+    fs::create_dir(&wants).expect("made");
+    let link = wants.join("dormouse-history.service");
+    fs::write(&link, "others").expect("written");
+    let (code, _, err) = m.said(&["--install", "--yes"]);
+    assert!(code == 2 && err.contains("sleep.target.wants"), "{err}");
+    m.said(&["--uninstall", "--yes"]);
+    assert_eq!(fs::read_to_string(&link).expect("there"), "others");
+}
+
+#[test]
+fn files_of_others_in_the_folder_stay() {
+    let mut m = Machine::new();
+    m.said(&["--install", "--yes"]);
+    m.night(0, "6.14.9", 4_000, 90);
+    m.put("/var/lib/dormouse/notes.txt", "mine");
+    fs::create_dir(m.at().join("var/lib/dormouse/spool")).expect("made");
+    let (code, said, err) = m.said(&["--uninstall", "--yes"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(said.contains("Leave, for the files of others in it, /var/lib/dormouse"), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(m.at().join("var/lib/dormouse")).expect("there").flatten().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(!m.at().join("run/dormouse-history").exists());
+}
+
+#[test]
+fn several_histories_are_one_document() {
+    let (a, b) = (worse(), worse());
+    let paths = [a.database(), b.database()].map(|p| p.display().to_string());
+    let (code, out, err) = ended(&["show", "--json", &paths[0], &paths[1]]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let doc: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!(doc["history"].as_array().map(Vec::len), Some(2), "{out}");
+    let csv = ended(&["show", &paths[0], &paths[1], "--set", "csv"]).1;
+    assert_eq!(csv.lines().count(), 1 + 2 * 28, "one head");
+}
+
+#[test]
+fn a_sleep_that_never_came_back_says_where_its_words_are() {
+    let m = Machine::new();
+    m.put("/proc/sys/kernel/random/boot_id", "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee");
+    let begun = m.clocks();
+    m.hook(&["--before", "--here", &begun]);
+    m.put("/proc/sys/kernel/random/boot_id", "f00d");
+    let said = m.said(&[]).1;
+    assert!(said.contains("journalctl -k -b aaaaaaaabbbb4ccc8dddeeeeeeeeeeee"), "{said}");
+    assert!(said.contains("cut: a sleep never came back") && said.contains("2032-05-01"), "{said}");
 }

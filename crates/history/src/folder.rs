@@ -13,6 +13,8 @@ pub struct Folder {
     path: PathBuf,
 }
 
+/// The end of the name of a file that was taken aside.
+pub const TAKEN: &str = ".taken";
 /// More is no file of ours.
 const MOST: u64 = 16 << 20;
 
@@ -93,11 +95,49 @@ impl Folder {
     /// # Errors
     /// If it cannot be written.
     pub fn append(&self, name: &str, line: &str) -> io::Result<()> {
-        let cut = self.read(name)?.is_some_and(|t| t.last().is_some_and(|b| *b != b'\n'));
-        let mut file = self.file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
-        let start = if cut { "\n" } else { "" };
-        file.write_all(format!("{start}{line}\n").as_bytes())?;
-        file.sync_all()
+        loop {
+            let cut = self.read(name)?.is_some_and(|t| t.last().is_some_and(|b| *b != b'\n'));
+            let mut file = self.file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
+            let start = if cut { "\n" } else { "" };
+            file.write_all(format!("{start}{line}\n").as_bytes())?;
+            file.sync_all()?;
+            // Whoever took it meanwhile may have read it before this line stood there.
+            let of = fs::fstat(&file)?;
+            let there = fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW);
+            if there.is_ok_and(|t| (t.st_dev, t.st_ino) == (of.st_dev, of.st_ino)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a file aside, so that what is added from now on begins a new one, and gives what it
+    /// holds. [`Folder::taken`] ends that; what was taken and not ended comes first.
+    ///
+    /// # Errors
+    /// If it cannot be taken or read.
+    pub fn take(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let aside = format!("{name}{TAKEN}");
+        if let Some(left) = self.read(&aside)? {
+            return Ok(Some(left));
+        }
+        match fs::renameat(&self.dir, name, &self.dir, &aside) {
+            Ok(()) => self.read(&aside),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Removes what was taken.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn taken(&self, name: &str) -> io::Result<()> {
+        self.remove(&format!("{name}{TAKEN}"))
+    }
+
+    /// Whether this process may take files of it: no other does until the folder is dropped.
+    pub fn hold(&self) -> bool {
+        fs::flock(&self.dir, fs::FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
     /// Removes a file, if it is there.

@@ -1,13 +1,13 @@
 //! The hooks that keep each sleep: for which init, where they lie, what they say, and how they
 //! come and go.
 
-use crate::traces;
+use crate::{Traces, traces};
 use dormouse_machine::process::is_root;
 use dormouse_machine::root::Root;
 use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Why nothing was done, or not all.
@@ -49,7 +49,7 @@ pub fn hooks(word: &str) -> Vec<Hook> {
          ExecStart=-{unit_word} watch --before\n\
          ExecStop=-{unit_word} watch --after\n\
          TimeoutSec=10\n\
-         # What a slow disk holds back cannot be killed, so nobody waits for it.\n\
+         # What a battery holds back that does not answer is left alone, and nobody waits for it.\n\
          KillMode=process\n\
          StateDirectory=dormouse\n\
          StateDirectoryMode=0700\n\
@@ -162,6 +162,14 @@ fn fitting(root: &Root, program: &Path, word: &str) -> Result<Vec<Hook>, Error> 
     if is_private {
         return refused(why);
     }
+    if let Some(place) = exposed(program, 0).filter(|_| is_real(root)) {
+        return refused(format!(
+            "others than root can change {}, and root runs what a hook calls: sudo install -o root \
+             -g root -m 755 {} /usr/local/bin/dormouse, and install it from there",
+            place.display(),
+            program.display()
+        ));
+    }
     let folders = |of: &str| match of {
         "systemd" => vec!["/run/systemd/system"],
         "elogind" => {
@@ -179,6 +187,70 @@ fn fitting(root: &Root, program: &Path, word: &str) -> Result<Vec<Hook>, Error> 
         true => refused(why),
         false => Ok(all),
     }
+}
+
+/// The program, or the folder above it, that others than root and `owner` can change.
+fn exposed(program: &Path, owner: u32) -> Option<PathBuf> {
+    let program = fs::canonicalize(program).unwrap_or_else(|_| program.into());
+    let can_change = |p: &&Path| {
+        let Ok(m) = fs::symlink_metadata(p) else { return true };
+        // In a folder such as /tmp nobody replaces what belongs to others.
+        let is_sticky = m.is_dir() && m.mode() & 0o1000 != 0;
+        let group = m.mode() & 0o020 != 0 && m.gid() >= PEOPLE;
+        let all = m.mode() & 0o002 != 0 && !is_sticky;
+        ![0, owner].contains(&m.uid()) || group || all
+    };
+    program.ancestors().find(can_change).map(Path::to_path_buf)
+}
+
+/// Groups of people have numbers from here on (GID_MIN of login.defs(5)); those below are the
+/// system's own.
+const PEOPLE: u32 = 1_000;
+
+/// What lies where a hook is to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    Ours,
+    /// A link to nothing: systemd is told to know no such unit.
+    Masked,
+    Others,
+}
+
+fn there(place: &Path) -> There {
+    let Ok(m) = fs::symlink_metadata(place) else { return There::Nothing };
+    match fs::read_link(place) {
+        Ok(to) if to == Path::new("/dev/null") => There::Masked,
+        _ if m.is_file() && fs::read_to_string(place).is_ok_and(|t| t.contains(OURS)) => {
+            There::Ours
+        }
+        _ => There::Others,
+    }
+}
+
+/// Whether the link that wants the unit is there; others' is not.
+fn wanted(link: &Path) -> There {
+    match fs::read_link(link) {
+        Ok(to) if to.file_name() == Path::new(UNIT).file_name() => There::Ours,
+        _ if fs::symlink_metadata(link).is_err() => There::Nothing,
+        _ => There::Others,
+    }
+}
+
+/// Gives a place this text, all or nothing. Nothing is followed: a link that lies there is
+/// replaced.
+fn write(place: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let new = place.with_extension("new");
+    match fs::remove_file(&new) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    // O_EXCL follows no link either (open(2)).
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    fs::rename(&new, place)
 }
 
 /// The first line of a hook of ours.
@@ -200,9 +272,21 @@ pub fn install(root: &Root, program: &Path, word: &str, yes: bool) -> Result<Don
     }
     for h in hooks {
         let place = root.resolve(h.path);
-        let there = fs::read_to_string(&place).unwrap_or_default();
-        if !there.is_empty() && !there.contains(OURS) {
-            return refused(format!("{} is there, and none of ours: it is left alone", h.path));
+        let link = root.resolve(WANTED);
+        let is_unit = h.path == UNIT;
+        let others = |path| refused(format!("{path} is there, and none of ours: it is left alone"));
+        match there(&place) {
+            There::Nothing | There::Ours => {}
+            There::Masked => {
+                return refused(format!(
+                    "{} is masked: systemctl unmask dormouse-history.service, and install again",
+                    h.path
+                ));
+            }
+            There::Others => return others(h.path),
+        }
+        if is_unit && wanted(&link) == There::Others {
+            return others(WANTED);
         }
         done.push((
             h.path.to_string(),
@@ -213,8 +297,6 @@ pub fn install(root: &Root, program: &Path, word: &str, yes: bool) -> Result<Don
                 done.push((format!("| {line}"), ""));
             }
         }
-        let link = root.resolve(WANTED);
-        let is_unit = h.path == UNIT;
         if is_unit {
             done.push((WANTED.into(), "link it from"));
         }
@@ -225,9 +307,7 @@ pub fn install(root: &Root, program: &Path, word: &str, yes: bool) -> Result<Don
         if let Some(above) = place.parent() {
             fs::create_dir_all(above).map_err(failed())?;
         }
-        fs::write(&place, &h.text).map_err(failed())?;
-        let mode = fs::Permissions::from_mode(if h.runs { 0o755 } else { 0o644 });
-        fs::set_permissions(&place, mode).map_err(failed())?;
+        write(&place, &h.text, if h.runs { 0o755 } else { 0o644 }).map_err(failed())?;
         if is_unit {
             if let Some(above) = link.parent() {
                 fs::create_dir_all(above).map_err(failed())?;
@@ -247,19 +327,20 @@ fn reload(root: &Root) {
     }
 }
 
-/// Says what the end of it removes, hooks and all that is kept, and removes it if `yes`.
+/// Says what the end of it removes, hooks and all that is kept, and removes it if `yes`. What
+/// others put there stays.
 ///
 /// # Errors
-/// If it fails.
+/// If something of ours cannot be removed; the rest is.
 pub fn uninstall(root: &Root, yes: bool) -> Result<Done, Error> {
-    let ours = |path: &&str| fs::read_to_string(root.resolve(path)).is_ok_and(|t| t.contains(OURS));
-    let hooks = hooks("");
-    let files: Vec<&str> = hooks.iter().map(|h| h.path).filter(ours).collect();
     // What it points to may be gone.
-    let linked = root.resolve(WANTED).is_symlink();
+    let linked = wanted(&root.resolve(WANTED)) == There::Ours;
     let mut paths: Vec<String> = linked.then(|| WANTED.to_string()).into_iter().collect();
-    paths.extend(files.into_iter().map(String::from));
-    paths.extend(traces(root));
+    let is_ours = |path: &&str| there(&root.resolve(path)) == There::Ours;
+    paths.extend(hooks("").iter().map(|h| h.path).filter(is_ours).map(String::from));
+    let Traces { ours, shared } = traces(root);
+    paths.extend(ours);
+    let mut worst = Ok(());
     if yes {
         may(root)?;
         for path in &paths {
@@ -268,7 +349,7 @@ pub fn uninstall(root: &Root, yes: bool) -> Result<Done, Error> {
                 true => fs::remove_dir(&place),
                 false => fs::remove_file(&place),
             };
-            gone.map_err(failed("remove", &place))?;
+            worst = worst.and(gone.map_err(failed("remove", &place)));
         }
         let wants = root.resolve(WANTED);
         // Not empty, if others want something of a sleep too.
@@ -277,5 +358,40 @@ pub fn uninstall(root: &Root, yes: bool) -> Result<Done, Error> {
             reload(root);
         }
     }
-    Ok(paths.into_iter().map(|p| (p, "remove")).collect())
+    worst?;
+    let left = shared.into_iter().map(|p| (p, "leave, for the files of others in it,"));
+    Ok(paths.into_iter().map(|p| (p, "remove")).chain(left).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_others_can_change_is_none_for_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let owner = fs::metadata(dir.path()).unwrap().uid();
+        let folder = dir.path().join("bin");
+        fs::create_dir(&folder).unwrap();
+        let program = folder.join("dormouse");
+        fs::write(&program, "").unwrap();
+        let mode =
+            |p: &Path, mode| fs::set_permissions(p, fs::Permissions::from_mode(mode)).unwrap();
+        let places = [&program, &folder];
+        places.iter().for_each(|p| mode(p, 0o755));
+        assert_eq!(exposed(&program, owner), None);
+        for place in places {
+            mode(place, 0o777);
+            assert_eq!(exposed(&program, owner).as_ref(), Some(place));
+            mode(place, 0o755);
+        }
+        mode(&folder, 0o1777);
+        assert_eq!(exposed(&program, owner), None, "as /tmp");
+        mode(&folder, 0o755);
+        if owner == 0 && std::os::unix::fs::chown(&program, Some(12_345), None).is_ok() {
+            assert_eq!(exposed(&program, 0).as_ref(), Some(&program));
+        } else {
+            println!("SKIPPED: only root can give a file away: no other owner was tried");
+        }
+    }
 }

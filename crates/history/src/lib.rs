@@ -12,15 +12,21 @@ pub mod hooks;
 mod row;
 pub mod store;
 
+pub use dormouse_doctor::history::Night;
 pub use dormouse_doctor::history::Row;
-use dormouse_doctor::history::since::{Since, since};
-use dormouse_doctor::history::{Night, nights, past};
+pub use dormouse_doctor::history::since::Since;
+use dormouse_doctor::history::since::since;
+use dormouse_doctor::history::{nights, past};
+use dormouse_machine::cut::{self, Begun, Cut};
+use dormouse_machine::machine::boot_id;
+use dormouse_machine::measure::clocks;
 use dormouse_machine::natural::{self, Reading};
 use dormouse_machine::root::Root;
 use dormouse_read::capture_file::schema::Clocks;
 use dormouse_read::{Given, ReadError};
-use folder::Folder;
+use folder::{Folder, TAKEN};
 use serde_json::{Value, json};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -34,6 +40,8 @@ pub const SPARE: &str = "/run/dormouse-history";
 pub const DATABASE: &str = "history.db";
 /// What was read before a sleep.
 const BEFORE: &str = "before";
+/// What was read after a sleep that nothing was read before.
+const AFTER: &str = "after";
 /// Rows that wait for the database.
 const SPOOL: &str = "spool";
 /// So long a hook waits for whoever holds the database.
@@ -63,96 +71,134 @@ pub fn of_logs(given: &Given) -> Result<(Vec<Row>, usize), ReadError> {
     Ok(out)
 }
 
-/// Folders that can be used, the usual one first, and why it cannot.
-fn folders(root: &Root, make: bool) -> (Vec<Folder>, Option<io::Error>) {
-    let open = |path: &str| Folder::open(&root.resolve(path), make);
-    let (main, mut why) = match open(FOLDER) {
-        Ok(folder) => (Some(folder), None),
-        Err(e) => (None, Some(e)),
-    };
-    why = why.filter(|e| make || e.kind() != io::ErrorKind::NotFound);
-    (main.into_iter().chain(open(SPARE).ok()).collect(), why)
+/// The folders that can be used.
+struct Folders {
+    /// The usual one, or why there is none.
+    main: io::Result<Folder>,
+    /// The one in memory. It never holds the database.
+    spare: Option<Folder>,
 }
 
-/// Does `write` in the first folder that takes it.
-fn first(
-    folders: &[Folder],
-    why: Option<io::Error>,
-    write: impl Fn(&Folder) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut error = why.unwrap_or_else(|| io::ErrorKind::NotFound.into());
-    for folder in folders {
-        match write(folder) {
-            Ok(()) => return Ok(()),
-            Err(e) => error = e,
-        }
+impl Folders {
+    fn open(root: &Root, make: bool) -> Folders {
+        let open = |path: &str| Folder::open(&root.resolve(path), make);
+        Folders { main: open(FOLDER), spare: open(SPARE).ok() }
     }
-    Err(error)
+
+    fn all(&self) -> impl Iterator<Item = &Folder> {
+        self.main.iter().chain(&self.spare)
+    }
+
+    /// Does `write` in the first folder that takes it.
+    fn first(&self, write: impl Fn(&Folder) -> io::Result<()>) -> io::Result<()> {
+        let mut error = None;
+        for folder in self.all() {
+            match write(folder) {
+                Ok(()) => return Ok(()),
+                Err(e) => error = Some(e),
+            }
+        }
+        let why = || self.main.as_ref().err().map(|e| io::Error::new(e.kind(), e.to_string()));
+        Err(error.or_else(why).unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Adds a row to what waits for the database.
+    fn spool(&self, row: &Row, fault: Option<&Fault>) -> io::Result<()> {
+        let line = line(row, fault);
+        self.first(|f| f.append(SPOOL, &line))
+    }
+
+    /// The reading after a sleep that found none before it, if it is of the sleep that `was`
+    /// about to begin: whoever read that was frozen, and wrote it when the machine was back.
+    fn ended(&self, was: &Reading) -> Option<Reading> {
+        let after = self.all().filter_map(|f| read(f, AFTER));
+        after.filter(|a| a.boot == was.boot && a.boottime > was.boottime).min_by_key(|a| a.boottime)
+    }
+
+    /// The row of a sleep whose hook after it kept none.
+    fn unended(&self, was: &Reading, now: &Reading) -> Row {
+        if let Some(end) = self.ended(was) {
+            return row::slept(was, &end, &natural::After::default());
+        }
+        if was.boot != now.boot {
+            return row::began(was);
+        }
+        // The machine runs on, so it came back; when, nobody knows.
+        let mut row = row::slept(was, now, &natural::After::default());
+        row.span_ms = None;
+        row.ended_ms = Some(row.began_ms + row.slept_ms.unwrap_or(0));
+        row.batteries.iter_mut().for_each(|b| b.after = None);
+        row
+    }
 }
 
-/// Keeps what is read before a sleep.
+/// Keeps what is read before a sleep that was announced at `begun`. Clocks at the end are those
+/// of `at`, if it gives them.
 ///
 /// # Errors
 /// If it can be written nowhere.
-pub fn before(root: &Root, at: Option<Clocks>) -> io::Result<()> {
-    let now = natural::reading(root, at);
-    let (folders, why) = folders(root, true);
+pub fn before(root: &Root, begun: Clocks, at: Option<Clocks>) -> io::Result<()> {
+    let mut now = natural::reading(root, begun, at);
+    let folders = Folders::open(root, true);
     // The sleep before this one has no end: power failed in it, or its hook was killed.
-    let open: Vec<Row> = folders.iter().filter_map(|f| unended(root, f, &now)).collect();
+    let open: Vec<Row> =
+        folders.all().filter_map(begun_in).map(|w| folders.unended(&w, &now)).collect();
     for row in &open {
-        first(&folders, None, |f| f.append(SPOOL, &line(row, None)))?;
+        folders.spool(row, None)?;
     }
-    let text = serde_json::to_vec(&now)?;
-    for folder in &folders {
+    for folder in folders.all() {
         let _ = folder.remove(BEFORE);
+        // One that is newer is of this sleep.
+        if read(folder, AFTER).is_some_and(|a| a.boot != now.boot || a.boottime <= now.boottime) {
+            let _ = folder.remove(AFTER);
+        }
     }
-    first(&folders, why, |f| f.replace(BEFORE, &text))
+    now.look_again(at);
+    let text = serde_json::to_vec(&now)?;
+    folders.first(|f| f.replace(BEFORE, &text))
+}
+
+fn read(folder: &Folder, name: &str) -> Option<Reading> {
+    serde_json::from_slice(&folder.read(name).ok()??).ok()
 }
 
 /// What a folder has of a sleep that has begun.
-fn begun(folder: &Folder) -> Option<Reading> {
-    serde_json::from_slice(&folder.read(BEFORE).ok()??).ok()
+fn begun_in(folder: &Folder) -> Option<Reading> {
+    read(folder, BEFORE)
 }
 
-/// The row of a sleep whose hook after it never ran.
-fn unended(root: &Root, folder: &Folder, now: &Reading) -> Option<Row> {
-    let was = begun(folder)?;
-    if was.boot != now.boot {
-        return Some(row::began(&was));
-    }
-    // The machine runs on, so it came back; when, nobody knows.
-    let mut row = row::slept(root, &was, now, &natural::After::default());
-    row.span_ms = None;
-    row.ended_ms = Some(row.began_ms + row.slept_ms.unwrap_or(0));
-    row.batteries.iter_mut().for_each(|b| b.after = None);
-    Some(row)
-}
-
-/// Keeps the sleep that has ended. Says whether one had begun.
+/// Keeps the sleep that has ended. Says whether one had begun. The clocks are those of `at`, if
+/// it gives them.
 ///
 /// # Errors
 /// If it can be kept nowhere. What the database does not take is kept beside it, which is none.
 pub fn after(root: &Root, at: Option<Clocks>) -> io::Result<bool> {
-    let now = natural::reading(root, at);
-    let (folders, why) = folders(root, true);
-    let Some(was) = folders.iter().find_map(begun) else { return Ok(false) };
-    let row = match was.boot == now.boot {
-        true => row::slept(root, &was, &now, &natural::after(root)),
-        false => row::began(&was),
+    let now = natural::reading(root, at.unwrap_or_else(clocks), at);
+    let folders = Folders::open(root, true);
+    // A folder that became read-only has an old one, which nobody could remove.
+    let newest = |w: &Reading| (w.boot == now.boot, w.boottime);
+    let Some(was) = folders.all().filter_map(begun_in).max_by_key(newest) else {
+        // Whoever reads before a sleep may be frozen yet: it meets this.
+        let text = serde_json::to_vec(&now)?;
+        folders.first(|f| f.replace(AFTER, &text))?;
+        return Ok(false);
     };
-    let fault = match (folders.first().filter(|_| why.is_none()), why) {
-        (Some(folder), _) => {
-            let written = Store::open(&folder.place(DATABASE), HOOK)
-                .and_then(|mut s| s.add(std::slice::from_ref(&row), &[]));
-            written.err().map(|e| e.to_string())
+    if was.boot != now.boot {
+        // What the kernel said last is looked for by whoever brings it in.
+        folders.spool(&folders.unended(&was, &now), None)?;
+    } else {
+        let row = row::slept(&was, &now, &natural::after(root));
+        let kept = match &folders.main {
+            Ok(folder) => Store::open(&folder.place(DATABASE), HOOK)
+                .and_then(|mut s| s.add(std::slice::from_ref(&row), &[]))
+                .map_err(|e| e.to_string()),
+            Err(e) => Err(e.to_string()),
+        };
+        if let Err(what) = kept {
+            folders.spool(&row, Some(&Fault { at_ms: now.realtime / 1_000_000, what }))?;
         }
-        (None, why) => Some(why.map_or(String::new(), |e| e.to_string())),
-    };
-    if let Some(what) = fault {
-        let line = line(&row, Some(&Fault { at_ms: now.realtime / 1_000_000, what }));
-        first(&folders, None, |f| f.append(SPOOL, &line))?;
     }
-    for folder in &folders {
+    for folder in folders.all() {
         let _ = folder.remove(BEFORE);
     }
     Ok(true)
@@ -199,38 +245,32 @@ impl Kept {
     /// # Errors
     /// If there is no folder for it, or the database is held, foreign or newer.
     pub fn open(root: &Root, make: bool) -> Result<Kept, Error> {
-        let (folders, why) = folders(root, make);
-        let main = folders.first().filter(|_| why.is_none());
-        let failed = |e: io::Error| Error::Sqlite(format!("{FOLDER} cannot be used: {e}"));
-        let Some(folder) = main else {
-            return Err(failed(why.unwrap_or_else(|| io::ErrorKind::NotFound.into())));
-        };
+        let mut folders = Folders::open(root, make);
+        // What waits in memory needs a place.
+        if folders.main.is_err() && folders.spare.is_some() && !make {
+            folders = Folders::open(root, true);
+        }
+        let failed = |e: &io::Error| Error::Sqlite(format!("{FOLDER} cannot be used: {e}"));
+        let folder = folders.main.as_ref().map_err(failed)?;
         let mut remarks = Vec::new();
         let place = folder.place(DATABASE);
         let mut store = match checked(&place) {
             Err(Error::Damaged(why)) => mended(&place, &why, &mut remarks)?,
             other => other?,
         };
-        let now = natural::reading(root, None);
-        for f in &folders {
-            // One that has begun in this boot may be asleep now, for all we know.
-            if let Some(was) = begun(f).filter(|w| w.boot != now.boot) {
-                store.add(&[row::began(&was)], &[])?;
-                f.remove(BEFORE).map_err(failed)?;
-            }
-            let Some(text) = f.read(SPOOL).map_err(failed)? else { continue };
-            let (rows, faults, lost) = spooled(&text);
-            store.add(&rows, &faults)?;
-            f.remove(SPOOL).map_err(failed)?;
-            if lost > 0 {
-                remarks.push(format!("{lost} kept lines could not be read and are lost."));
-            }
+        // Two that look at once bring in once.
+        let held = folders.all().all(Folder::hold);
+        for f in folders.all().filter(|_| held) {
+            Waiting { root, folders: &folders, folder: f }.bring(&mut store, &mut remarks)?;
         }
         Ok(Kept { store, remarks })
     }
 
     /// All that it holds.
-    pub fn history(&self) -> History {
+    ///
+    /// # Errors
+    /// If it cannot be read now.
+    pub fn history(&self) -> Result<History, Error> {
         self.store.history()
     }
 
@@ -240,7 +280,7 @@ impl Kept {
     /// # Errors
     /// If they cannot be written.
     pub fn add_past(&mut self, rows: &[Row]) -> Result<usize, Error> {
-        let mut there: Vec<Row> = self.history().rows;
+        let mut there: Vec<Row> = self.history()?.rows;
         let mut new: Vec<Row> = Vec::new();
         for r in rows {
             if !there.iter().any(|t| overlap(t, r)) {
@@ -252,20 +292,98 @@ impl Kept {
     }
 }
 
-/// All that history leaves on a machine below `root`: files, then folders.
-#[must_use]
-pub fn traces(root: &Root) -> Vec<String> {
-    let mut out = Vec::new();
-    for folder in [FOLDER, SPARE] {
-        let ours = |name: &String| {
-            let name = name.strip_suffix(".new").unwrap_or(name);
-            [BEFORE, SPOOL, DATABASE, "history.db-journal"].contains(&name)
-                || name.starts_with("history.damaged-")
-        };
-        out.extend(root.list(folder).into_iter().filter(ours).map(|n| format!("{folder}/{n}")));
+/// What waits in a folder for the database.
+struct Waiting<'a> {
+    root: &'a Root,
+    folders: &'a Folders,
+    folder: &'a Folder,
+}
+
+impl Waiting<'_> {
+    fn bring(&self, store: &mut Store, remarks: &mut Vec<String>) -> Result<(), Error> {
+        let failed = |e: io::Error| Error::Sqlite(format!("{FOLDER} cannot be used: {e}"));
+        let boot = boot_id(self.root);
+        let now = Reading { boot: boot.clone(), ..Reading::default() };
+        let waits = begun_in(self.folder);
+        // One that has begun in this boot may be asleep now, for all we know.
+        let over = |w: &Reading| w.boot != boot || self.folders.ended(w).is_some();
+        if let Some(was) = waits.filter(over) {
+            let row = self.folders.unended(&was, &now);
+            store.add(&self.told(store, vec![row])?, &[])?;
+            self.folder.remove(BEFORE).map_err(failed)?;
+        }
+        while let Some(text) = self.folder.take(SPOOL).map_err(failed)? {
+            let (rows, faults, lost) = spooled(&text);
+            store.add(&self.told(store, rows)?, &faults)?;
+            self.folder.taken(SPOOL).map_err(failed)?;
+            if lost > 0 {
+                let lines = dormouse_base::say::plural(lost, "kept line");
+                let are = if lost == 1 { "is" } else { "are" };
+                remarks.push(format!("{lines} could not be read and {are} lost."));
+            }
+        }
+        Ok(())
     }
-    let folders = [FOLDER, SPARE].into_iter().filter(|f| root.exists(f));
-    out.extend(folders.map(String::from));
+
+    /// Rows, with what the kernel said last in those that never came back.
+    fn told(&self, store: &Store, mut rows: Vec<Row>) -> Result<Vec<Row>, Error> {
+        if rows.iter().all(|r| r.ended_ms.is_some()) {
+            return Ok(rows);
+        }
+        let later: Vec<(String, i64)> = store
+            .history()?
+            .rows
+            .iter()
+            .chain(&rows)
+            .map(|r| (r.boot.clone(), r.began_ms))
+            .collect();
+        let s = |ms: i64| u64::try_from(ms / 1_000).ok();
+        for r in rows.iter_mut().filter(|r| r.ended_ms.is_none()) {
+            let other = later.iter().filter(|l| l.0 != r.boot && l.1 > r.began_ms);
+            let begun = Begun {
+                at: s(r.began_ms).unwrap_or(0),
+                until: other.map(|l| l.1).min().and_then(s),
+                boot_id: r.boot.clone(),
+                pm_trace: false,
+            };
+            let cut = cut::told(self.root, Cut::default(), &begun);
+            r.failed_device = cut.device.unwrap_or_default();
+            r.failed_step = cut.phase.unwrap_or_default();
+        }
+        Ok(rows)
+    }
+}
+
+/// What an installation leaves on a machine.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// Files and folders, in the order in which they can be removed.
+    pub ours: Vec<String>,
+    /// Folders that hold files of others too.
+    pub shared: Vec<String>,
+}
+
+/// All that history leaves on a machine below `root`.
+#[must_use]
+pub fn traces(root: &Root) -> Traces {
+    let mut out = Traces::default();
+    let is_ours = |name: &str| {
+        let name = name.strip_suffix(".new").or(name.strip_suffix(TAKEN)).unwrap_or(name);
+        [BEFORE, AFTER, SPOOL, DATABASE, "history.db-journal"].contains(&name)
+            || name.starts_with("history.damaged-")
+    };
+    let mut empty = Vec::new();
+    for folder in [FOLDER, SPARE].into_iter().filter(|f| root.exists(f)) {
+        let place = |name: &String| format!("{folder}/{name}");
+        let is_file = |name: &String| {
+            fs::symlink_metadata(root.resolve(&place(name))).is_ok_and(|m| !m.is_dir())
+        };
+        let (ours, others): (Vec<String>, Vec<String>) =
+            root.list(folder).into_iter().partition(|n| is_ours(n) && is_file(n));
+        out.ours.extend(ours.iter().map(place));
+        if others.is_empty() { &mut empty } else { &mut out.shared }.push(folder.to_string());
+    }
+    out.ours.extend(empty);
     out
 }
 
@@ -278,7 +396,7 @@ fn overlap(a: &Row, b: &Row) -> bool {
 /// Opens the database and looks whether all of it can be read.
 fn checked(place: &Path) -> Result<Store, Error> {
     let store = Store::open(place, PERSON)?;
-    match store.history().damage {
+    match store.history()?.damage {
         Some(why) => Err(Error::Damaged(why)),
         None => Ok(store),
     }
@@ -287,13 +405,13 @@ fn checked(place: &Path) -> Result<Store, Error> {
 /// Puts a damaged database aside, and makes a new one of what can be read of it.
 fn mended(place: &Path, why: &str, remarks: &mut Vec<String>) -> Result<Store, Error> {
     let failed = |e: io::Error| Error::Sqlite(e.to_string());
-    let bytes = std::fs::read(place).map_err(failed)?;
-    let saved = Store::of_bytes(&bytes).map(|s| s.history()).unwrap_or_default();
+    let bytes = fs::read(place).map_err(failed)?;
+    let saved = Store::of_bytes(&bytes).and_then(|s| s.history()).unwrap_or_default();
     let aside = (1..).map(|n| place.with_extension(format!("damaged-{n}")));
     let aside = aside.into_iter().find(|p| !p.exists()).unwrap_or_else(|| place.into());
-    std::fs::rename(place, &aside).map_err(failed)?;
+    fs::rename(place, &aside).map_err(failed)?;
     // A journal of what is put aside is of no other database.
-    let _ = std::fs::remove_file(place.with_extension("db-journal"));
+    let _ = fs::remove_file(place.with_extension("db-journal"));
     let mut store = Store::open(place, PERSON)?;
     store.add(&saved.rows, &saved.faults)?;
     remarks.push(format!(

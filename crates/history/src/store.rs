@@ -2,6 +2,8 @@
 
 use crate::columns::{Cell, columns, gauge_name, gauge_of, meant};
 use dormouse_doctor::history::{Battery, Row};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
 use std::path::Path;
@@ -58,6 +60,8 @@ pub struct History {
     pub faults: Vec<Fault>,
     /// Why the rest cannot be read; what could be is in `rows`.
     pub damage: Option<String>,
+    /// Lines that hold no figures of a sleep.
+    pub unread: usize,
 }
 
 /// An open database.
@@ -91,7 +95,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(patience)?;
-        let store = Store { db, missing: 0 };
+        let store = Store::bounded(db, 0)?;
         if store.version()? == 0 {
             store.make()?;
         }
@@ -109,11 +113,22 @@ impl Store {
         let all = bytes.len() + missing;
         let whole = std::io::Read::chain(bytes, std::io::repeat(0));
         db.deserialize_read_exact("main", whole, all, true)?;
-        let store = Store { db, missing };
+        let store = Store::bounded(db, missing)?;
         match store.version()? {
             0 => Err(Error::Foreign),
             _ => Ok(store),
         }
+    }
+
+    /// A file may be of anybody: what it defines runs no function that can do harm, and no
+    /// value is longer than a row of ours.
+    fn bounded(db: Connection, missing: usize) -> Result<Store, Error> {
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        db.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+        Ok(Store { db, missing })
     }
 
     /// The version of its schema; 0 of an empty database.
@@ -124,10 +139,26 @@ impl Store {
             self.db.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
         match (whose, version) {
             (0, 0) if tables == 0 => Ok(0),
-            (APPLICATION, 1..=SCHEMA) => Ok(version),
+            (APPLICATION, 1..=SCHEMA) if self.is_plain()? => Ok(version),
+            (APPLICATION, 1..=SCHEMA) => Err(Error::Foreign),
             (APPLICATION, _) => Err(Error::Newer(version)),
             _ => Err(Error::Foreign),
         }
+    }
+
+    /// Whether its tables are tables: no views, which may run without an end, no virtual tables,
+    /// and no columns that are computed.
+    fn is_plain(&self) -> Result<bool, Error> {
+        let names = "name IN ('sleep', 'battery', 'version', 'fault')";
+        let count = |query: String| self.db.query_row(&query, [], |r| r.get::<_, i64>(0));
+        let tables = count(format!(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND {names}"
+        ))?;
+        let computed = count(format!(
+            "SELECT count(*) FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS c \
+             WHERE c.hidden <> 0 AND s.{names}"
+        ))?;
+        Ok((tables, computed) == (4, 0))
     }
 
     fn make(&self) -> Result<(), Error> {
@@ -184,7 +215,10 @@ impl Store {
     }
 
     /// All that can be read of it.
-    pub fn history(&self) -> History {
+    ///
+    /// # Errors
+    /// If it cannot be read now, for another reason than damage.
+    pub fn history(&self) -> Result<History, Error> {
         let cut = format!("its last {} bytes are missing", self.missing);
         let damage = Some(cut).filter(|_| self.missing > 0);
         let mut out = History { damage, ..History::default() };
@@ -193,16 +227,20 @@ impl Store {
         for order in ["", "DESC"] {
             match self.rows(order, &mut rows) {
                 Ok(()) => break,
-                Err(e) => _ = out.damage.get_or_insert(e.to_string()),
+                Err(e) => _ = out.damage.get_or_insert(damage_in(e)?),
             }
         }
-        let beside = self.batteries(&mut rows).and_then(|()| self.versions(&mut rows));
-        if let Err(e) = beside.and_then(|()| self.faults(&mut out.faults)) {
-            out.damage.get_or_insert(e.to_string());
+        let mut beside = || {
+            let unread = self.batteries(&mut rows)? + self.versions(&mut rows)?;
+            Ok(unread + self.faults(&mut out.faults)?)
+        };
+        match beside() {
+            Ok(unread) => out.unread = unread,
+            Err(e) => _ = out.damage.get_or_insert(damage_in(e)?),
         }
         out.rows = rows.into_values().collect();
         out.rows.sort_by_key(|r| r.began_ms);
-        out
+        Ok(out)
     }
 
     fn rows(&self, order: &str, out: &mut Rows) -> rusqlite::Result<()> {
@@ -227,41 +265,68 @@ impl Store {
         Ok(())
     }
 
-    fn batteries(&self, rows: &mut Rows) -> rusqlite::Result<()> {
-        let mut get =
-            self.db.prepare("SELECT sleep, name, gauge, before, after, \"full\" FROM battery")?;
-        let mut found = get.query([])?;
-        while let Some(r) = found.next()? {
-            let gauge = gauge_of(&r.get::<_, String>(2)?);
-            let (Some(row), Some(gauge)) = (rows.get_mut(&r.get(0)?), gauge) else { continue };
-            let number = |i| r.get::<_, Option<i64>>(i).map(|n| n.and_then(meant));
-            let (before, after, full) = (number(3)?, number(4)?, number(5)?);
-            row.batteries.push(Battery { name: r.get(1)?, gauge, before, after, full });
-        }
-        Ok(())
+    fn batteries(&self, rows: &mut Rows) -> rusqlite::Result<usize> {
+        let query = "SELECT sleep, name, gauge, before, after, \"full\" FROM battery";
+        self.each(query, |r| {
+            let number = |i| number(r, i).and_then(meant);
+            let (before, after, full) = (number(3), number(4), number(5));
+            let (name, gauge) = (text(r, 1)?, gauge_of(&text(r, 2)?)?);
+            let row = rows.get_mut(&self::number(r, 0)?)?;
+            row.batteries.push(Battery { name, gauge, before, after, full });
+            Some(())
+        })
     }
 
-    fn versions(&self, rows: &mut Rows) -> rusqlite::Result<()> {
-        let mut get = self.db.prepare("SELECT sleep, name, version FROM version")?;
-        let mut found = get.query([])?;
-        while let Some(r) = found.next()? {
-            if let Some(row) = rows.get_mut(&r.get(0)?) {
-                row.versions.insert(r.get(1)?, r.get(2)?);
-            }
-        }
-        Ok(())
+    fn versions(&self, rows: &mut Rows) -> rusqlite::Result<usize> {
+        self.each("SELECT sleep, name, version FROM version", |r| {
+            let row = rows.get_mut(&number(r, 0)?)?;
+            row.versions.insert(text(r, 1)?, text(r, 2)?);
+            Some(())
+        })
     }
 
-    fn faults(&self, out: &mut Vec<Fault>) -> rusqlite::Result<()> {
-        let mut get = self.db.prepare("SELECT at_ms, what FROM fault ORDER BY at_ms")?;
+    fn faults(&self, out: &mut Vec<Fault>) -> rusqlite::Result<usize> {
+        self.each("SELECT at_ms, what FROM fault ORDER BY at_ms", |r| {
+            out.push(Fault { at_ms: number(r, 0)?, what: text(r, 1)? });
+            Some(())
+        })
+    }
+
+    /// Hands on each line that is found, and says of how many nothing could be made.
+    fn each(
+        &self,
+        query: &str,
+        mut take: impl FnMut(&rusqlite::Row<'_>) -> Option<()>,
+    ) -> rusqlite::Result<usize> {
+        let mut get = self.db.prepare(query)?;
         let mut found = get.query([])?;
+        let mut unread = 0;
         while let Some(r) = found.next()? {
-            out.push(Fault { at_ms: r.get(0)?, what: r.get(1)? });
+            unread += usize::from(take(r).is_none());
         }
-        Ok(())
+        Ok(unread)
     }
 }
 
+fn number(r: &rusqlite::Row<'_>, i: usize) -> Option<i64> {
+    r.get_ref(i).ok()?.as_i64().ok()
+}
+
+fn text(r: &rusqlite::Row<'_>, i: usize) -> Option<String> {
+    Some(String::from_utf8_lossy(r.get_ref(i).ok()?.as_bytes().ok()?).into_owned())
+}
+
+/// What is damaged, if `e` says that: a file that is held or cannot be read is whole for all
+/// that.
+fn damage_in(e: rusqlite::Error) -> Result<String, Error> {
+    match e.into() {
+        Error::Damaged(why) => Ok(why),
+        other => Err(other),
+    }
+}
+
+/// Bytes of a value, at most (chosen): the longest of ours is a list of wakeup sources.
+const LONGEST: i32 = 1 << 20;
 /// A history that is cut has lost no more than this.
 const MOST: usize = 64 << 20;
 

@@ -1,5 +1,6 @@
 //! Sleeps of a made-up machine, kept by the functions that hooks call.
 
+use dormouse_history::folder::Folder;
 use dormouse_history::store::{Error, Fault, Store};
 use dormouse_history::{DATABASE, FOLDER, Kept, SPARE, after, before, judged, traces};
 use dormouse_machine::root::Root;
@@ -70,7 +71,7 @@ impl Machine {
     }
 
     fn before(&self) {
-        before(&self.root(), self.clocks()).unwrap();
+        before(&self.root(), self.clocks().unwrap(), self.clocks()).unwrap();
     }
 
     fn after(&self) -> bool {
@@ -133,7 +134,7 @@ fn a_night_is_a_row_with_all_that_was_read() {
          6,5,51200000,-;PM: resume devices took 0.180 seconds\n6,6,51300000,-;PM: suspend exit\n",
     );
     assert!(m.after());
-    let history = m.kept().history();
+    let history = m.kept().history().unwrap();
     let [row] = &history.rows[..] else { panic!("{history:?}") };
     assert_eq!(row.began_ms, EVENING / 1_000_000);
     assert_eq!(row.ended_ms, Some(EVENING / 1_000_000 + 28_803_000));
@@ -157,7 +158,7 @@ fn a_night_is_a_row_with_all_that_was_read() {
     assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(!folder.join("before").exists());
     assert!(!m.after(), "a second hook finds nothing");
-    assert_eq!(m.kept().history().rows.len(), 1);
+    assert_eq!(m.kept().history().unwrap().rows.len(), 1);
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_refused_sleep_says_who_refused() {
         m.put(&format!("/sys/power/suspend_stats/{file}"), text);
     }
     m.after();
-    let history = m.kept().history();
+    let history = m.kept().history().unwrap();
     let r = &history.rows[0];
     assert_eq!((r.failed, r.failed_errno), (Some(3), Some(16)));
     assert_eq!((r.failed_device.as_str(), r.failed_step.as_str()), ("0000:00:15.1", "suspend"));
@@ -188,7 +189,7 @@ fn a_clock_that_was_set_back_changes_no_length() {
     m.sleep(28_800, 1);
     m.now[2] -= 7_200 * S;
     m.after();
-    let r = &m.kept().history().rows[0];
+    let r = &m.kept().history().unwrap().rows[0];
     assert_eq!(r.clock_set_ms, Some(-7_200_000));
     assert_eq!(
         (r.length_ms(), r.ended_ms.map(|e| e - r.began_ms)),
@@ -216,13 +217,13 @@ fn a_sleep_that_never_came_back_is_a_row_with_its_boot() {
                 3
             }
         };
-        let history = m.kept().history();
+        let history = m.kept().history().unwrap();
         assert_eq!(history.rows.len(), rows, "{told_by}: {history:?}");
         let r = &history.rows[1];
         assert_eq!((r.began_ms, r.ended_ms), (lost / 1_000_000, None), "{told_by}");
         assert_eq!(r.boot, "11111111-aaaa", "{told_by}");
         assert_eq!(judged(&history).0[1].kind.name(), "never came back");
-        assert_eq!(m.kept().history().rows.len(), rows, "{told_by}: told once");
+        assert_eq!(m.kept().history().unwrap().rows.len(), rows, "{told_by}: told once");
     }
 }
 
@@ -237,7 +238,7 @@ fn two_sleeps_at_once_lose_neither() {
     m.sleep(7_200, 1);
     m.after();
     m.after();
-    let rows = m.kept().history().rows;
+    let rows = m.kept().history().unwrap().rows;
     let lengths: Vec<_> = rows.iter().map(|r| r.length_ms()).collect();
     assert_eq!(lengths, [Some(3_600_000), Some(7_200_000)]);
     // What a battery has now says nothing of then.
@@ -255,7 +256,7 @@ fn two_sleeps_at_once_lose_neither() {
             }
         });
     }
-    assert_eq!(m.kept().history().rows.len(), 6);
+    assert_eq!(m.kept().history().unwrap().rows.len(), 6);
 }
 
 #[test]
@@ -288,7 +289,7 @@ fn a_database_that_is_held_or_damaged_delays_nothing_and_loses_nothing() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{trouble}: {:?}", begun.elapsed());
         drop(db);
         let kept = m.kept();
-        let history = kept.history();
+        let history = kept.history().unwrap();
         let last = history.rows.last().unwrap();
         // A cut that SQLite does not meet in its writing is found by whoever reads.
         assert_eq!(last.slept_ms, Some(3_600_000), "{trouble}");
@@ -300,7 +301,10 @@ fn a_database_that_is_held_or_damaged_delays_nothing_and_loses_nothing() {
             _ => {
                 let said = kept.remarks.join(" ");
                 assert!(said.contains("damaged") && said.contains("saved"), "{trouble}: {said}");
-                assert!(traces(&m.root()).iter().any(|t| t.contains("damaged-1")), "{trouble}");
+                assert!(
+                    traces(&m.root()).ours.iter().any(|t| t.contains("damaged-1")),
+                    "{trouble}"
+                );
                 assert!(trouble == "foreign text" || history.rows.len() > 1, "{trouble}");
             }
         }
@@ -329,7 +333,7 @@ fn without_a_folder_rows_wait_in_memory_and_come_in_later() {
     fs::remove_file(&var).unwrap();
     fs::create_dir(&var).unwrap();
     m.night();
-    let history = m.kept().history();
+    let history = m.kept().history().unwrap();
     assert_eq!((history.rows.len(), history.faults.len()), (3, 2), "{history:?}");
 }
 
@@ -346,7 +350,7 @@ fn a_full_disk_keeps_what_was_there() {
     assert!(m.after(), "the spare folder takes it");
     drop(held);
     fs::remove_file(&spool).unwrap();
-    assert_eq!(m.kept().history().rows.len(), 2);
+    assert_eq!(m.kept().history().unwrap().rows.len(), 2);
 }
 
 #[test]
@@ -384,7 +388,7 @@ fn spooled_lines_that_power_cut_are_counted() {
     m.night();
     drop(held);
     let kept = m.kept();
-    assert_eq!(kept.history().rows.len(), 2, "{:?}", fs::read_to_string(&spool));
+    assert_eq!(kept.history().unwrap().rows.len(), 2, "{:?}", fs::read_to_string(&spool));
     assert!(kept.remarks[0].starts_with("1 kept line"), "{:?}", kept.remarks);
 }
 
@@ -423,10 +427,235 @@ fn faults_and_rows_come_back_as_they_went() {
     let mut store = Store::open(&place, Duration::ZERO).unwrap();
     let mut m = Machine::new();
     m.night();
-    let rows = m.kept().history().rows;
+    let rows = m.kept().history().unwrap().rows;
     let fault = Fault { at_ms: 5, what: "disk full".into() };
     assert_eq!(store.add(&rows, std::slice::from_ref(&fault)).unwrap(), 1);
     assert_eq!(store.add(&rows, &[]).unwrap(), 0, "once each");
-    let back = Store::of_bytes(&fs::read(&place).unwrap()).unwrap().history();
+    let back = Store::of_bytes(&fs::read(&place).unwrap()).unwrap().history().unwrap();
     assert_eq!((back.rows, back.faults, back.damage), (rows, vec![fault], None));
+}
+
+#[test]
+fn what_was_read_while_the_machine_slept_counts_nothing() {
+    let mut m = Machine::new();
+    let begun = m.clocks().unwrap();
+    m.wait(1);
+    m.sleep(28_800, 1);
+    m.wait(1);
+    m.source(9);
+    // Frozen on its way, it reads when the machine is back.
+    before(&m.root(), begun, m.clocks()).unwrap();
+    m.source(12);
+    m.put("/sys/power/suspend_stats/success", "9");
+    assert!(m.after());
+    let history = m.kept().history().unwrap();
+    let r = &history.rows[0];
+    assert_eq!((r.slept_ms, r.span_ms), (Some(28_800_000), Some(28_802_000)));
+    assert_eq!((r.succeeded, r.failed, r.hardware_ms, r.cpus_ms), (None, None, None, None));
+    assert_eq!((r.sources.as_str(), r.mains, r.batteries[0].before), ("", None, None));
+    assert_eq!(judged(&history).0[0].kind.name(), "slept");
+}
+
+#[test]
+fn a_counter_that_was_not_there_before_counts_from_nowhere() {
+    let mut m = Machine::new();
+    fs::remove_file(m.dir.path().join("sys/power/suspend_stats/fail")).unwrap();
+    m.before();
+    m.sleep(3_600, 1);
+    m.put("/sys/power/suspend_stats/fail", "40");
+    m.after();
+    let r = &m.kept().history().unwrap().rows[0];
+    assert_eq!((r.succeeded, r.failed), (Some(1), None));
+}
+
+#[test]
+fn a_hook_that_was_frozen_with_its_sleep_makes_no_lost_one() {
+    for met_by in ["watch", "the next sleep", "another boot"] {
+        let mut m = Machine::new();
+        let (begun, began) = (m.clocks().unwrap(), m.now[2]);
+        m.wait(1);
+        m.sleep(28_800, 1);
+        m.wait(1);
+        assert!(!m.after(), "nothing was read before it yet");
+        m.wait(1);
+        before(&m.root(), begun, m.clocks()).unwrap();
+        m.wait(3_600);
+        match met_by {
+            "the next sleep" => m.night(),
+            "another boot" => m.boot("22222222-bbbb"),
+            _ => {}
+        }
+        let rows = m.kept().history().unwrap().rows;
+        let r = &rows[0];
+        assert_eq!(r.began_ms, began / 1_000_000, "{met_by}");
+        assert_eq!(r.ended_ms, Some(r.began_ms + 28_802_000), "{met_by}");
+        assert_eq!(r.slept_ms, Some(28_800_000), "{met_by}");
+        assert_eq!(rows.len(), if met_by == "the next sleep" { 2 } else { 1 }, "{met_by}");
+        assert_eq!(m.kept().history().unwrap().rows.len(), rows.len(), "{met_by}: told once");
+    }
+    // Its hook after it never ran: that the machine came back is known for all that.
+    let mut m = Machine::new();
+    let begun = m.clocks().unwrap();
+    m.sleep(28_800, 1);
+    before(&m.root(), begun, m.clocks()).unwrap();
+    m.boot("22222222-bbbb");
+    let r = &m.kept().history().unwrap().rows[0];
+    assert_eq!((r.ended_ms.is_some(), r.slept_ms), (true, Some(28_800_000)));
+}
+
+#[test]
+fn the_mode_is_what_the_log_or_the_counters_tell_and_else_nothing() {
+    let mode = |success: u64, slept: i64, log: &str| {
+        let mut m = Machine::new();
+        m.before();
+        m.wait(2);
+        m.sleep(slept, success);
+        m.wait(2);
+        m.put("/dev/kmsg", log);
+        m.after();
+        let r = m.kept().history().unwrap().rows.remove(0);
+        (r.mode, r.suspend_ms)
+    };
+    let of = |s: i64| {
+        format!(
+            "6,1,{s}100000,-;PM: suspend entry (deep)\n6,2,{s}200000,-;Freezing user space processes\n\
+             6,3,{s}700000,-;PM: suspend devices took 0.400 seconds\n6,4,{s}800000,-;PM: suspend exit\n"
+        )
+    };
+    assert_eq!(mode(1, 60, &of(51)).0, "deep");
+    // Messages of a sleep long before this one.
+    assert_eq!(mode(1, 60, &of(11)), ("s2idle".into(), None));
+    // Those of the next one, for which the hook after this one was too slow, come later.
+    assert_eq!(mode(1, 60, &(of(51) + &of(99))).0, "deep");
+    assert_eq!(mode(0, 60, "").0, "hibernation", "it is counted nowhere");
+    assert_eq!(mode(0, 0, "").0, "", "nothing slept, and nothing says what was tried");
+}
+
+#[test]
+fn a_sleep_that_never_came_back_has_the_last_words_of_the_kernel() {
+    let mut m = Machine::new();
+    m.before();
+    m.boot("22222222-bbbb");
+    m.wait(36_000);
+    m.put(
+        "/sys/fs/pstore/dmesg-efi-1",
+        "<6>[  5.100000] PM: suspend entry (s2idle)\n\
+         <6>[  5.300000] xhci_hcd 0000:00:14.0: PM: calling pci_pm_suspend_noirq @ 9, parent: pci0000:00\n",
+    );
+    let place = m.dir.path().join("sys/fs/pstore/dmesg-efi-1");
+    let at = |ns: i64| std::time::UNIX_EPOCH + Duration::from_nanos(ns as u64);
+    let set = |ns| fs::File::open(&place).unwrap().set_modified(at(ns)).unwrap();
+    set(EVENING + 60 * S);
+    let r = &m.kept().history().unwrap().rows[0];
+    assert_eq!((r.ended_ms, r.mode.as_str()), (None, ""), "who knows what was asked for");
+    assert_eq!(r.failed_device, "0000:00:14.0");
+    assert!(!r.failed_step.is_empty());
+    // A crash after the next boot's sleep is none of this one.
+    let mut m2 = Machine::new();
+    m2.before();
+    m2.boot("22222222-bbbb");
+    m2.wait(36_000);
+    m2.night();
+    m2.put("/sys/fs/pstore/dmesg-efi-1", &fs::read_to_string(&place).unwrap());
+    let place = m2.dir.path().join("sys/fs/pstore/dmesg-efi-1");
+    fs::File::open(&place).unwrap().set_modified(at(EVENING + 360_000 * S)).unwrap();
+    let rows = m2.kept().history().unwrap().rows;
+    assert_eq!((rows.len(), rows[0].failed_device.as_str()), (2, ""));
+}
+
+#[test]
+fn an_old_reading_that_cannot_be_removed_is_not_taken_for_the_new_one() {
+    let mut m = Machine::new();
+    m.before();
+    let folder = m.dir.path().join("var/lib/dormouse");
+    let old = fs::read(folder.join("before")).unwrap();
+    m.sleep(3_600, 1);
+    m.after();
+    m.wait(3_600);
+    m.before();
+    let spare = m.dir.path().join(SPARE.trim_start_matches('/'));
+    fs::rename(folder.join("before"), spare.join("before")).unwrap();
+    fs::write(folder.join("before"), old).unwrap();
+    m.sleep(7_200, 1);
+    m.after();
+    let rows = m.kept().history().unwrap().rows;
+    let lengths: Vec<_> = rows.iter().map(|r| r.length_ms()).collect();
+    assert_eq!(lengths, [Some(3_600_000), Some(7_200_000)]);
+}
+
+#[test]
+fn what_waits_in_memory_does_not_make_a_history_there() {
+    let mut m = Machine::new();
+    let var = m.dir.path().join("var/lib");
+    fs::remove_dir(&var).unwrap();
+    fs::write(&var, "").unwrap();
+    m.night();
+    fs::remove_file(&var).unwrap();
+    fs::create_dir(&var).unwrap();
+    assert_eq!(m.kept().history().unwrap().rows.len(), 1);
+    assert!(m.database().exists());
+    assert!(!m.dir.path().join(SPARE.trim_start_matches('/')).join(DATABASE).exists());
+}
+
+#[test]
+fn lines_that_are_added_while_others_are_taken_are_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let folder = Folder::open(&path, true).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut take = || {
+        while let Some(text) = folder.take("spool").unwrap() {
+            seen.extend(String::from_utf8(text).unwrap().lines().map(String::from));
+            folder.taken("spool").unwrap();
+        }
+    };
+    std::thread::scope(|s| {
+        let add = s.spawn(|| {
+            let own = Folder::open(&path, true).unwrap();
+            (0..100).for_each(|i| own.append("spool", &format!("line {i}")).unwrap());
+        });
+        while !add.is_finished() {
+            take();
+        }
+    });
+    take();
+    assert_eq!(seen.len(), 100);
+    assert!(folder.hold() && !Folder::open(&path, false).unwrap().hold(), "one takes at a time");
+}
+
+#[test]
+fn a_database_that_is_held_is_not_damaged() {
+    let mut m = Machine::new();
+    m.night();
+    let store = Store::open(&m.database(), Duration::ZERO).unwrap();
+    let held = holding(&m.database());
+    assert!(matches!(store.history(), Err(Error::Sqlite(_))), "{:?}", store.history());
+    drop(held);
+    assert_eq!(store.history().unwrap().rows.len(), 1);
+}
+
+#[test]
+fn a_file_whose_tables_are_none_is_no_history() {
+    let dir = tempfile::tempdir().unwrap();
+    let endless = "DROP TABLE sleep; CREATE VIEW sleep AS WITH RECURSIVE n(i) AS \
+                   (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n";
+    let computed =
+        "DROP TABLE fault; CREATE TABLE fault (at_ms INTEGER, what AS (hex(zeroblob(at_ms))))";
+    for (i, change) in [endless, computed, "DROP TABLE version"].iter().enumerate() {
+        let place = dir.path().join(format!("{i}.db"));
+        drop(Store::open(&place, Duration::ZERO).unwrap());
+        rusqlite::Connection::open(&place).unwrap().execute_batch(change).unwrap();
+        let read = Store::of_bytes(&fs::read(&place).unwrap());
+        assert!(matches!(read, Err(Error::Foreign)), "{change}");
+    }
+    // Lines of another kind are counted.
+    let place = dir.path().join("kinds.db");
+    drop(Store::open(&place, Duration::ZERO).unwrap());
+    let db = rusqlite::Connection::open(&place).unwrap();
+    db.execute_batch(
+        "PRAGMA foreign_keys = OFF; INSERT INTO fault VALUES ('never', 'x'); INSERT INTO version VALUES (9, 'a', 'b')",
+    )
+    .unwrap();
+    let history = Store::of_bytes(&fs::read(&place).unwrap()).unwrap().history().unwrap();
+    assert_eq!((history.unread, history.faults.len(), history.damage), (2, 0, None));
 }

@@ -53,7 +53,11 @@ impl S2idle {
     /// Reads them again: the time of the CPU that spent least there, us; `None` if no
     /// CPU has such a state.
     pub fn end(&self, root: &Root) -> Option<u64> {
-        let after = s2idle(root);
+        self.until(&S2idle::begin(root))
+    }
+
+    /// The same of a reading that was made `after` this one.
+    pub fn until(&self, S2idle(after): &S2idle) -> Option<u64> {
         if after.values().all(Option::is_none) {
             return None;
         }

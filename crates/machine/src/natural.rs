@@ -1,8 +1,9 @@
 //! A sleep that nobody records: what is cheap to read before it and after it.
 
+use crate::kmsg::Kmsg;
 use crate::machine;
 use crate::measure::{S2idle, clocks};
-use crate::root::{File, Root};
+use crate::root::Root;
 use crate::wakers;
 use dormouse_read::capture_file::schema::Clocks;
 use serde::{Deserialize, Serialize};
@@ -33,8 +34,21 @@ pub struct Reading {
     pub batteries: Vec<Charge>,
     /// A charger gives power; `None` if there is none to ask.
     pub mains: Option<bool>,
-    /// The machine slept while this was read: charges are not of before or after.
-    pub torn: bool,
+    /// So long the machine slept while this was read, ns.
+    pub stood: i64,
+}
+
+impl Reading {
+    /// The machine slept while this was read: all but the clocks may be of before or after.
+    pub fn torn(&self) -> bool {
+        self.stood > TORN
+    }
+
+    /// Looks again whether the machine has slept since this began to be read.
+    pub fn look_again(&mut self, at: Option<Clocks>) {
+        let now = at.unwrap_or_else(clocks);
+        self.stood = now.boottime_before - now.monotonic_before - self.boottime + self.monotonic;
+    }
 }
 
 /// A battery.
@@ -53,22 +67,22 @@ pub struct Charge {
 /// What is read after a sleep alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct After {
-    /// Files that tell of the line that woke the machine.
-    pub wake_line: Vec<File>,
+    /// The line that woke the machine, and its owners.
+    pub wake_line: Option<(String, Option<String>)>,
     /// Versions by name.
     pub versions: BTreeMap<String, String>,
-    /// The kernel's messages of the last attempt, if they may be read.
+    /// The kernel's messages, if they may be read.
     pub log: Option<Vec<u8>>,
 }
 
-/// Reads the machine; the clocks are those of `at`, if it gives them.
-pub fn reading(root: &Root, at: Option<Clocks>) -> Reading {
-    let first = at.unwrap_or_else(clocks);
+/// Reads the machine around the time of `first`; the clocks at the end are those of `at`, if it
+/// gives them.
+pub fn reading(root: &Root, first: Clocks, at: Option<Clocks>) -> Reading {
     let mem_sleep = root.read("/sys/power/mem_sleep").unwrap_or_default();
     let (batteries, mains) = supplies(root);
     let sources = machine::wakeup_counts(root, "active_count").into_iter();
     let mut out = Reading {
-        boot: root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        boot: machine::boot_id(root),
         monotonic: first.monotonic_before,
         boottime: first.boottime_before,
         realtime: first.realtime_before,
@@ -78,11 +92,9 @@ pub fn reading(root: &Root, at: Option<Clocks>) -> Reading {
         s2idle: S2idle::begin(root),
         batteries,
         mains,
-        torn: false,
+        stood: 0,
     };
-    let last = at.unwrap_or_else(clocks);
-    let stood = |c: &Clocks| c.boottime_before - c.monotonic_before;
-    out.torn = stood(&last) - stood(&first) > TORN;
+    out.look_again(at);
     out
 }
 
@@ -119,29 +131,7 @@ fn supplies(root: &Root) -> (Vec<Charge>, Option<bool>) {
 
 /// Reads what tells of a sleep after it.
 pub fn after(root: &Root) -> After {
-    let mut wake_line = Vec::new();
-    wakers::line(root, &mut wake_line);
-    After { wake_line, versions: versions(root), log: last_attempt(root) }
-}
-
-/// The end of the kernel's log, from its last attempt on.
-fn last_attempt(root: &Root) -> Option<Vec<u8>> {
-    let log = crate::kmsg::Kmsg::whole(root)?;
-    let begins = |line: &[u8]| {
-        let has = |word: &[u8]| line.windows(word.len()).any(|w| w == word);
-        has(b"PM: suspend entry")
-            || has(b"PM: hibernation entry")
-            || has(b"hibernation: hibernation entry")
-    };
-    let mut at = log.len();
-    for line in log.rsplit(|b| *b == b'\n') {
-        at = at.saturating_sub(line.len());
-        if begins(line) {
-            return Some(log[at..].to_vec());
-        }
-        at = at.saturating_sub(1);
-    }
-    None
+    After { wake_line: wakers::owned(root), versions: versions(root), log: Kmsg::whole(root) }
 }
 
 /// What of a machine is renewed, and may change its nights.
@@ -244,16 +234,16 @@ mod tests {
             put(at, &format!("/sys/class/power_supply/{path}"), text);
         }
         put(at, "/sys/power/mem_sleep", "[s2idle] deep\n");
-        let seen = reading(&Root::below(at), None);
+        let seen = reading(&Root::below(at), clocks(), None);
         let charge = Charge {
             name: "BAT1".into(),
             gauge: "charge".into(),
             now: 2_500_000,
             full: Some(4_100_000),
         };
+        assert_eq!((seen.mem_sleep.as_str(), seen.torn()), ("s2idle", false));
         assert_eq!((seen.batteries, seen.mains), (vec![charge], Some(true)));
-        assert_eq!((seen.mem_sleep.as_str(), seen.torn), ("s2idle", false));
-        let bare = reading(&Root::below(&at.join("dev")), None);
+        let bare = reading(&Root::below(&at.join("dev")), clocks(), None);
         assert_eq!((bare.batteries, bare.mains), (vec![], None));
     }
 
@@ -276,17 +266,5 @@ mod tests {
             all,
             [("kernel", "6.15.2"), ("linux-firmware", "20310101.abc-1"), ("upower", "1.90-2")]
         );
-    }
-
-    #[test]
-    fn the_log_of_a_sleep_begins_at_its_entry() {
-        let dir = tempfile::tempdir().unwrap();
-        let log = "6,1,1000000,-;PM: suspend entry (deep)\n6,2,2000000,-;PM: suspend exit\n\
-                   6,3,9000000,-;PM: suspend entry (s2idle)\n6,4,9500000,-;PM: suspend exit\n";
-        put(dir.path(), "/dev/kmsg", log);
-        let found = last_attempt(&Root::below(dir.path())).unwrap();
-        assert!(found.starts_with(b"[    9.000000] PM: suspend entry (s2idle)\n"), "{found:?}");
-        put(dir.path(), "/dev/kmsg", "6,1,1,-;hello\n");
-        assert_eq!(last_attempt(&Root::below(dir.path())), None);
     }
 }

@@ -27,13 +27,25 @@ pub(crate) fn hooks(root: &Root, out: &mut Vec<File>) {
     }
 }
 
+const IRQ: &str = "/sys/power/pm_wakeup_irq";
+
+fn actions(irq: &str) -> String {
+    format!("/sys/kernel/irq/{irq}/actions")
+}
+
+/// The number of the line that woke the machine last, and the names of its owners where the
+/// kernel gives them.
+pub(crate) fn owned(root: &Root) -> Option<(String, Option<String>)> {
+    let irq = root.read(IRQ).filter(|n| !n.is_empty())?;
+    let owners = root.read(&actions(&irq)).filter(|a| !a.is_empty());
+    Some((irq, owners))
+}
+
 /// The number of the line that woke the machine last and the names of its owners. What
 /// the device of that name counted is read by [`counted`].
 pub(crate) fn line(root: &Root, out: &mut Vec<File>) {
-    const IRQ: &str = "/sys/power/pm_wakeup_irq";
-    let Some(irq) = root.read(IRQ).filter(|n| !n.is_empty()) else { return };
-    let path = format!("/sys/kernel/irq/{irq}/actions");
-    let Some(action) = root.read(&path).filter(|a| !a.is_empty()) else { return };
+    let Some((irq, Some(action))) = owned(root) else { return };
+    let path = actions(&irq);
     let name = action.strip_suffix(":wakeup").unwrap_or(&action);
     // Names of devices hold no blank, and a shared line belongs to nobody.
     if !name.contains([',', ' ', '/']) {
@@ -111,5 +123,9 @@ mod tests {
         let mut found = Vec::new();
         line(&root, &mut found);
         assert_eq!(found.len(), 2, "{found:?}");
+        let line = |owners: Option<&str>| Some(("45".to_string(), owners.map(String::from)));
+        assert_eq!(owned(&root), line(Some("PAD1:00,other")));
+        fs::remove_file(dir.path().join("sys/kernel/irq/45/actions")).unwrap();
+        assert_eq!(owned(&root), line(None), "the number is known for all that");
     }
 }

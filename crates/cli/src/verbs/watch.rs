@@ -8,7 +8,8 @@ use dormouse_base::say::plural;
 use dormouse_history::columns::{Cell, columns, object};
 use dormouse_history::hooks::{self, is_hooked};
 use dormouse_history::store::{Error, History, Store};
-use dormouse_history::{FOLDER, Kept, Row, judged, of_logs};
+use dormouse_history::{FOLDER, Kept, Night, Row, SPARE, Since, judged, of_logs};
+use dormouse_machine::measure;
 use dormouse_machine::process::is_root;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -60,9 +61,10 @@ pub(crate) struct WatchArgs {
     /// Clocks of --before and --after, ns: monotonic,boot,real (for tests).
     #[arg(long, value_name = "NS,NS,NS", hide = true, value_parser = clocks)]
     at: Option<Clocks>,
-    /// Read in this process, however long it takes: --before starts itself so.
-    #[arg(long, hide = true)]
-    here: bool,
+    /// Read in this process, however long it takes: --before starts itself so, with the clocks
+    /// of its own start.
+    #[arg(long, value_name = "NS,NS,NS", hide = true, value_parser = clocks)]
+    here: Option<Clocks>,
 }
 
 /// `show` of a file that `watch` keeps.
@@ -89,17 +91,18 @@ fn clocks(text: &str) -> Result<Clocks, String> {
     }
 }
 
-/// What a reading before a sleep may take: with the start of two processes it is 50 ms.
+/// What a reading before a sleep may take (chosen: with the start of two processes it is 50 ms,
+/// which nobody feels).
 const BUDGET: Duration = Duration::from_millis(40);
 
 /// Runs the verb.
 pub(crate) fn run(args: &WatchArgs) -> Result<()> {
     let root = Root::below(&args.root);
-    if args.before && !args.here {
-        return bounded();
-    }
     if args.before {
-        return dormouse_history::before(&root, args.at)
+        let Some(begun) = args.here else {
+            return bounded(args.at.unwrap_or_else(measure::clocks));
+        };
+        return dormouse_history::before(&root, begun, args.at)
             .context("what was read before this sleep cannot be kept");
     }
     if args.after {
@@ -117,7 +120,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         return terminal::print(&written::installed(&done?, !args.yes, next));
     }
     let past = if args.past.is_empty() { None } else { Some(told_by(&args.past)?) };
-    if past.is_none() && !root.exists(FOLDER) {
+    if past.is_none() && !root.exists(FOLDER) && !root.exists(SPARE) {
         let begin = match is_hooked(&root) {
             true => "the hooks wait for the first one",
             false => "dormouse watch --install begins",
@@ -139,7 +142,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         }
     }
     let next = if is_hooked(&root) { "check" } else { "watch --install" };
-    print(&kept.history(), &remarks, (args.json, false), next, |v| document(WATCH, "sleep", v))
+    let history = kept.history()?;
+    remarks.extend(unread(&history));
+    let known = known(&history);
+    let shown = known.shown(&remarks, next);
+    terminal::print(&match args.json {
+        true => document(WATCH, "sleep", json(&shown)),
+        false => written::text(&shown, terminal::wants_colour()),
+    })
 }
 
 /// Installs or uninstalls.
@@ -170,13 +180,16 @@ fn told_by(logs: &[PathBuf]) -> Result<(Vec<Row>, usize)> {
     Ok((rows, undated))
 }
 
-/// Lets another process read, and leaves it alone if it takes too long: a disk that does not
-/// answer holds whoever waits for it, and cannot be made to let go.
-fn bounded() -> Result<()> {
+/// Lets another process read, and leaves it alone if it takes too long: a gauge that does not
+/// answer holds whoever waits for it, and may not let go. The other is frozen with all tasks then;
+/// by the clocks of `before` it knows later that the machine slept meanwhile.
+fn bounded(before: Clocks) -> Result<()> {
     let begun = Instant::now();
     let program = std::env::current_exe().context("cannot tell where this program lies")?;
     let mut words: Vec<_> = terminal::arguments();
+    let Clocks { monotonic_before, boottime_before, realtime_before, .. } = before;
     words.push("--here".into());
+    words.push(format!("{monotonic_before},{boottime_before},{realtime_before}").into());
     let mut child = Command::new(program).args(words).stdin(Stdio::null()).spawn()?;
     while begun.elapsed() < BUDGET {
         if child.try_wait()?.is_some() {
@@ -207,46 +220,81 @@ pub(crate) fn show(args: &ShowArgs, given: &Given) -> Result<()> {
     if all.is_empty() {
         bail!(Nothing("no history of sleeps (dormouse watch keeps one)".into()));
     }
+    let (mut rows, mut parts) = (Vec::new(), Vec::new());
     for (name, bytes) in all {
-        let store = Store::of_bytes(&bytes);
-        let history = store.with_context(|| format!("{name} cannot be shown"))?.history();
+        let history = Store::of_bytes(&bytes).and_then(|s| s.history());
+        let history = history.with_context(|| format!("{name} cannot be shown"))?;
         let damaged = history.damage.as_ref();
         let damaged =
             damaged.map(|why| format!("It is damaged ({why}); this is what can be read of it."));
-        let remarks: Vec<String> = damaged.into_iter().collect();
+        let remarks: Vec<String> = damaged.into_iter().chain(unread(&history)).collect();
         let command = format!("show --json {}", next::typed(&name));
-        print(&history, &remarks, (args.json, args.csv), &command, section)?;
+        if args.csv {
+            rows.extend(history.rows);
+            continue;
+        }
+        let known = known(&history);
+        let shown = known.shown(&remarks, &command);
+        match args.json {
+            true => parts.push(json(&shown)),
+            false => terminal::print(&written::text(&shown, terminal::wants_colour()))?,
+        }
     }
-    Ok(())
+    if args.csv {
+        return terminal::print(&csv(&rows));
+    }
+    // Of several each is one of a list.
+    match parts.pop() {
+        None => Ok(()),
+        Some(one) if parts.is_empty() => terminal::print(&section(one)),
+        Some(last) => {
+            parts.push(last);
+            terminal::print(&section(parts))
+        }
+    }
 }
 
-fn print(
-    history: &History,
-    remarks: &[String],
-    (json, csv): (bool, bool),
-    next: &str,
-    whole: impl Fn(serde_json::Value) -> String,
-) -> Result<()> {
+/// What is said of lines that hold nothing.
+fn unread(history: &History) -> Option<String> {
+    let lines = plural(history.unread, "line");
+    (history.unread > 0).then(|| format!("Of {lines} of its tables nothing can be made."))
+}
+
+/// A history, and what follows from it.
+struct Known<'a> {
+    rows: &'a [Row],
+    nights: Vec<Night>,
+    since: Vec<Since>,
+    faults: Vec<(i64, String)>,
+}
+
+fn known(history: &History) -> Known<'_> {
     let (nights, since) = judged(history);
-    let faults: Vec<(i64, String)> =
-        history.faults.iter().map(|f| (f.at_ms, f.what.clone())).collect();
-    let (rows, since, faults) = (&history.rows[..], &since[..], &faults[..]);
-    let shown = Shown { rows, nights: &nights, since, remarks, faults, next };
-    if csv {
-        let all = columns();
-        let names: Vec<&str> = all.iter().map(|c| c.name).collect();
-        let cells = |r| {
-            let cell = |c: &dormouse_history::columns::Column| match (c.get)(r) {
-                Cell::None => String::new(),
-                Cell::Number(n) => n.to_string(),
-                Cell::Text(t) => t,
-            };
-            all.iter().map(cell).collect()
+    let faults = history.faults.iter().map(|f| (f.at_ms, f.what.clone())).collect();
+    Known { rows: &history.rows, nights, since, faults }
+}
+
+impl Known<'_> {
+    fn shown<'a>(&'a self, remarks: &'a [String], next: &'a str) -> Shown<'a> {
+        let Known { rows, nights, since, faults } = self;
+        Shown { rows, nights, since, remarks, faults, next }
+    }
+}
+
+fn json(shown: &Shown<'_>) -> serde_json::Value {
+    written::json(shown, shown.rows.iter().map(object).collect())
+}
+
+fn csv(rows: &[Row]) -> String {
+    let all = columns();
+    let names: Vec<&str> = all.iter().map(|c| c.name).collect();
+    let cells = |r| {
+        let cell = |c: &dormouse_history::columns::Column| match (c.get)(r) {
+            Cell::None => String::new(),
+            Cell::Number(n) => n.to_string(),
+            Cell::Text(t) => t,
         };
-        return terminal::print(&written::csv(&names, history.rows.iter().map(cells)));
-    }
-    if json {
-        return terminal::print(&whole(written::json(&shown, rows.iter().map(object).collect())));
-    }
-    terminal::print(&written::text(&shown, terminal::wants_colour()))
+        all.iter().map(cell).collect()
+    };
+    written::csv(&names, rows.iter().map(cells))
 }
