@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail, ensure};
 use dormouse_base::stats::random::Random;
-use dormouse_doctor::history::since::{FALSE_ALARMS, Measure, since};
+use dormouse_doctor::history::since::{FALSE_ALARMS, Measure, NEEDED, since};
 use dormouse_doctor::history::{Battery, Row, nights};
 use dormouse_doctor::night::charge::Gauge;
 
@@ -127,6 +127,23 @@ fn alarms(histories: u64) -> u64 {
     (0..histories).map(any).sum()
 }
 
+/// Nights of a history that somebody looks at every day.
+const DAILY: i64 = 60;
+
+/// How many of so many quiet histories are said to have a change on some day, by somebody who
+/// looks every day.
+fn alarms_of_days(histories: u64) -> u64 {
+    let any = |seed: u64| {
+        let rows = made(2_000_000 + seed, DAILY as usize, None);
+        let said = |days: i64| {
+            let until = rows.partition_point(|r| r.began_ms < days * 24 * HOUR);
+            !since(&rows[..until], &nights(&rows[..until])).is_empty()
+        };
+        u64::from((NEEDED as i64..=DAILY).any(said))
+    };
+    (0..histories).map(any).sum()
+}
+
 /// What became of one planted change in so many histories: found at all, within two nights of
 /// its place, in the range that was said.
 fn found(p: &Planted, histories: u64) -> [u64; 3] {
@@ -152,6 +169,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let said = alarms(quiet);
     println!("Quiet histories of 14 to 120 nights: {said} of {quiet} are said to have a change.");
     println!("At most {} may be.\n", (quiet as f64 * FALSE_ALARMS) as u64);
+    let daily = (planted / 10).max(1);
+    println!(
+        "Looked at every day up to {DAILY} nights, {} of {daily} say on some day that they have one.\n",
+        alarms_of_days(daily)
+    );
     println!(
         "| planted after 20 to 60 nights, 20 to 26 follow | found | within 2 nights | in the range that is said |"
     );
