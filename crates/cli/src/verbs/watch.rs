@@ -46,7 +46,7 @@ pub(crate) struct WatchArgs {
     /// Fill the past from logs: journalctl -k -o export, or any log whose lines have a year.
     #[arg(long, value_name = "LOG", num_args = 1.., group = "what")]
     past: Vec<PathBuf>,
-    /// What a hook calls before a sleep: it reads, and is back within 50 ms.
+    /// What a hook calls before a sleep: it has it read, and waits 40 ms at most for that.
     #[arg(long, group = "what", hide = true)]
     before: bool,
     /// What a hook calls after a sleep: it keeps the row.
@@ -91,8 +91,8 @@ fn clocks(text: &str) -> Result<Clocks, String> {
     }
 }
 
-/// What a reading before a sleep may take (chosen: with the start of two processes it is 50 ms,
-/// which nobody feels).
+/// So long a reading before a sleep is waited for (chosen: nobody feels it). To start two
+/// processes comes on top, and on a busy machine that is more.
 const BUDGET: Duration = Duration::from_millis(40);
 
 /// Runs the verb.
