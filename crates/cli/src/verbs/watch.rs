@@ -160,10 +160,10 @@ fn hooked(args: &WatchArgs, root: &Root) -> Result<hooks::Done> {
     } else {
         hooks::uninstall(root, args.yes)
     };
-    Ok(done.map_err(|e| match e {
+    done.map_err(|e| match e {
         hooks::Error::Refused(why) => anyhow::Error::new(Usage(why)),
         e => e.into(),
-    })?)
+    })
 }
 
 /// Which logs tell when.
