@@ -33,7 +33,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 22] = [
+pub(crate) const ALL: [Rule; 23] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -55,6 +55,7 @@ pub(crate) const ALL: [Rule; 22] = [
     image::judge,
     pause::judge,
     way::judge,
+    wake::at_once,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];

@@ -253,9 +253,11 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     });
 }
 
-/// `Timekeeping suspended for 759.694 seconds`.
+/// `Timekeeping suspended for 759.694 seconds`, without its first word before 4.13
+/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 3.10 to 7.3).
 pub(crate) fn timekeeping(m: &Message) -> Option<Ns> {
-    m.after("Timekeeping suspended for ").and_then(seconds)
+    let old = || m.says("Suspended for ").then(|| m.after("Suspended for ")).flatten();
+    m.after("Timekeeping suspended for ").or_else(old).and_then(seconds)
 }
 
 /// Values of counters that stand in the text.

@@ -1,11 +1,12 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
+use super::mode::timekeeping;
 use super::night::{owner, turns};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::{Message, seconds};
+use crate::message::Message;
 use crate::night::Fact;
 use crate::night::machine::Owner;
 use dormouse_base::say;
@@ -107,46 +108,6 @@ const WORDS: [&str; 6] = [
     " is active",
 ];
 
-/// Nobody asks for a sleep that is shorter. Ours: the clock that wakes has whole seconds.
-const SHORT: Ns = Ns(1_000_000_000);
-
-/// A sleep that was over at once, by what the kernel's clock says of it
-/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 4.13 to 7.3): s2idle has a
-/// line for each turn, which count together.
-fn at_once(case: &Case, out: &mut Vec<Finding>) {
-    // A recorder, which adds what files say, has a clock that wakes and numbers of its own.
-    if case.values.iter().any(|v| v.line == 0) {
-        return;
-    }
-    let slept = |m: &Message| {
-        let counts = m.says("Suspended for ") || m.says("Timekeeping suspended for ");
-        (counts && m.trust.is_of_a_kernel()).then(|| m.after("uspended for ").and_then(seconds))?
-    };
-    let whole = [&case.messages[..]];
-    let sleeps: Vec<&[Message]> = case.attempts.iter().map(|a| case.of(a)).collect();
-    let sleeps = if sleeps.is_empty() { &whole[..] } else { &sleeps };
-    let mut short: Vec<(Ns, &Message)> = Vec::new();
-    for sleep in sleeps {
-        let turns: Vec<(Ns, &Message)> =
-            sleep.iter().filter_map(|m| Some((slept(m)?, m))).collect();
-        let sum = turns.iter().map(|t| t.0).fold(Ns::ZERO, |a, b| a + b);
-        short.extend(turns.last().filter(|_| sum < SHORT).map(|t| (sum, t.1)));
-    }
-    let Some(least) = short.iter().map(|s| s.0).min() else { return };
-    let (who, least) = (short.len(), say::span(least));
-    let text = match who {
-        1 => format!("A sleep was over after {least}: something woke the machine at once."),
-        n => format!("{n} sleeps were over at once, the shortest after {least}."),
-    };
-    out.push(
-        Finding::new(("wake-at-once", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!("{text} No line says what it was."))
-            .look("echo 1 > /sys/power/pm_debug_messages names it; so does cat /sys/power/pm_wakeup_irq after the next sleep.")
-            .times(who)
-            .shown_by(lines(short.iter().map(|s| s.1))),
-    );
-}
-
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<Irq<'_>> = Vec::new();
     let mut how: Vec<(&str, &Message)> = Vec::new();
@@ -204,7 +165,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     reasons(case, &irqs, out);
     how.retain(|h| !h.0.is_empty());
     if irqs.is_empty() && pins.is_empty() && others.is_empty() && how.is_empty() {
-        return at_once(case, out);
+        return;
     }
     let mut evidence = lines(irqs.iter().map(|e| e.first));
     evidence.extend(lines(how.iter().map(|h| h.1)));
@@ -315,6 +276,47 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .of_devices(devices)
         .shown_by(evidence);
     out.push(f);
+}
+
+/// Nobody asks for a sleep that is shorter. Ours: the clock that wakes has whole seconds.
+const SHORT: Ns = Ns(1_000_000_000);
+
+/// A sleep that was over at once, by what the kernel's clock says of it: s2idle has a line for
+/// each turn, which count together. Where a rule names what woke, nothing is left to say.
+pub(super) fn at_once(case: &Case, out: &mut Vec<Finding>) {
+    // A recorder, which adds what files say, has a clock that wakes and numbers of its own.
+    if case.values.iter().any(|v| v.line == 0) || out.iter().any(names_a_waker) {
+        return;
+    }
+    let whole = [&case.messages[..]];
+    let sleeps: Vec<&[Message]> = case.attempts.iter().map(|a| case.of(a)).collect();
+    let sleeps = if sleeps.is_empty() { &whole[..] } else { &sleeps };
+    let mut short: Vec<(Ns, &Message)> = Vec::new();
+    for sleep in sleeps {
+        let kernel = sleep.iter().filter(|m| m.trust.is_of_a_kernel());
+        let turns: Vec<(Ns, &Message)> =
+            kernel.filter_map(|m| Some((timekeeping(m)?, m))).collect();
+        let sum = turns.iter().map(|t| t.0).sum();
+        short.extend(turns.last().filter(|_| sum < SHORT).map(|t| (sum, t.1)));
+    }
+    let Some(least) = short.iter().map(|s| s.0).min() else { return };
+    let (often, least) = (short.len(), say::span(least));
+    let text = match often {
+        1 => format!("A sleep was over after {least}: something woke the machine at once."),
+        n => format!("{n} sleeps were over at once, the shortest after {least}."),
+    };
+    out.push(
+        Finding::new(("wake-at-once", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!("{text} No line says what it was."))
+            .look("echo 1 > /sys/power/pm_debug_messages names it; so does cat /sys/power/pm_wakeup_irq after the next sleep.")
+            .times(often)
+            .shown_by(lines(short.iter().map(|s| s.1))),
+    );
+}
+
+/// Whether a finding names what woke a machine.
+pub(super) fn names_a_waker(f: &Finding) -> bool {
+    matches!(f.id, "mode-wake-source" | "wake-counted")
 }
 
 /// Rounds of the loop of s2idle.
@@ -454,6 +456,18 @@ fn reasons(case: &Case, irqs: &[Irq<'_>], out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sleep_that_was_over_at_once_is_told_where_nobody_names_the_waker() {
+        let case = Case::of_log(&[(9, "Timekeeping suspended for 0.204 seconds")]);
+        let mut out = Vec::new();
+        at_once(&case, &mut out);
+        assert_eq!(out[0].id, "wake-at-once");
+        let rule = ("wake-counted", Area::Mode, Level::Note);
+        let mut out = vec![Finding::new(rule, Confidence::Likely)];
+        at_once(&case, &mut out);
+        assert_eq!(out.len(), 1);
+    }
 
     #[test]
     fn what_the_kernel_slept_on_after_did_not_wake_it() {
