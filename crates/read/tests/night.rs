@@ -186,6 +186,20 @@ fn two_measurements_and_the_change_between_them() {
 }
 
 #[test]
+fn a_program_that_asked_the_kernel_in_vain_is_no_test_that_did_not_run() {
+    let asked = "rtcwake: assuming RTC uses UTC ...\n\
+        rtcwake: wakeup from \"mem\" using /dev/rtc0 at Tue Mar  3 10:00:00 2026\nrtcwake: write error\n";
+    let all = ids(asked);
+    assert!(all.contains(&"write-refused") && !all.contains(&"night-not-run"), "{all:?}");
+    holds(
+        &says(&asked.replace("error\n", "error: Device or resource busy\n"), "write-refused"),
+        &["error -16"],
+    );
+    let held = "rtcwake: cannot open /dev/rtc0: Device or resource busy\n";
+    assert_eq!(ids(held), ["night-not-run"]);
+}
+
+#[test]
 fn power_domains_that_never_slept_are_named() {
     let file = |name: &str, n: u32| {
         format!(

@@ -61,6 +61,8 @@ pub enum Fact {
     },
     /// A line of a tool's report of a cycle.
     Report(Report),
+    /// A test could not send the machine to sleep.
+    NotRun,
     /// It idled awake for so many seconds.
     Idled(u64),
     /// A reading of a counter.
@@ -178,6 +180,7 @@ impl Night {
                     | Fact::Latency(_)
                     | Fact::Condition { .. }
                     | Fact::Report(_)
+                    | Fact::NotRun
                     | Fact::Verdict { .. }
                     | Fact::Port(_)
                     | Fact::Android(_)

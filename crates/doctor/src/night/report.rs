@@ -49,8 +49,6 @@ pub enum Report {
         /// It was to sleep.
         of: Option<u64>,
     },
-    /// The test could not send the machine to sleep.
-    NotRun,
     /// It entered its own state so often in the cycle.
     Entries(u64),
 }

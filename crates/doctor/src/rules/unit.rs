@@ -23,48 +23,54 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let (_, rest) = m.text.split_once("[Errno ")?;
         rest.split_once(']')?.0.parse::<i32>().ok()
     };
-    let mut said: Vec<(&Message, i32)> = Vec::new();
+    let mut said: Vec<(&Message, Option<i32>)> = Vec::new();
     let words = [
         "Failed to write /sys/power/state: ",
         "System resumed again: ",
         "Failed to suspend",
-        "write error: Device or resource busy",
+        "write error",
     ];
     for (i, m) in case.messages.having_any(&words) {
         // systemd before 240 names the file.
         let systemd = || m.after("Failed to write /sys/power/state: ");
         let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
-            libc::said_by_libc(why)
+            libc::said_by_libc(why).map(Some)
         } else if m.has("Failed to suspend") {
-            case.messages[i + 1..].iter().take(2).find_map(python)
+            case.messages[i + 1..].iter().take(2).find_map(python).map(Some)
+        } else if let Some(why) = m.text.trim().strip_prefix("rtcwake: write error") {
+            // Most of its versions do not say which (util-linux, sys-utils/rtcwake.c).
+            Some(libc::said_by_libc(why.trim_start_matches([':', ' '])))
         } else {
-            m.text.ends_with("write error: Device or resource busy").then_some(EBUSY)
+            m.text.ends_with("write error: Device or resource busy").then_some(Some(EBUSY))
         };
         said.extend(errno.map(|e| (m, e)));
     }
     let units = failed_units(case);
-    let Some(&(_, errno)) = said.first() else { return of_units(&units, out) };
+    let errno = said.iter().find_map(|s| s.1);
+    if said.is_empty() {
+        return of_units(&units, out);
+    }
     let verb = match units.first() {
         Some((_, unit)) if unit.contains("hibernate") => "hibernate the machine",
         _ => "put the machine to sleep",
     };
-    let (often, told) = (said.len().max(units.len()), say::told(-errno));
-    let text = match often - said.len() {
-        0 => format!("A program could not {verb}{}: {told}.", say::and_times(often)),
-        _ => format!(
-            "A program could not {verb}{}; {} it says why: {told}.",
-            say::and_times(often),
-            say::once(said.len())
-        ),
+    let often = said.len().max(units.len());
+    let why = match errno.map(|e| say::told(-e)) {
+        Some(told) if often == said.len() => format!(": {told}"),
+        Some(told) => format!("; {} it says why: {told}", say::once(said.len())),
+        None => String::new(),
     };
+    let text = format!("A program could not {verb}{}{why}.", say::and_times(often));
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!("{text} The text has no line of the kernel that says more."))
         .look("Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too.")
-        .of_error(-errno)
         .times(often)
         .shown_by(lines(said.iter().map(|s| s.0)));
-    out.push(f);
+    out.push(match errno {
+        Some(e) => f.of_error(-e),
+        None => f,
+    });
 }
 
 /// Lines of systemd that a unit which puts the machine to sleep failed, one a failure, and

@@ -79,16 +79,23 @@ pub(crate) fn report(text: &str) -> Option<Fact> {
     one().map(Fact::Report)
 }
 
+/// What ends rtcwake before it writes to /sys/power/state (util-linux, sys-utils/rtcwake.c: the
+/// clock cannot be opened, read or armed). Behind a `write error` a kernel was asked, and
+/// may have slept. Intel's self-test says so in a sentence.
+fn is_not_run(text: &str) -> bool {
+    const WORDS: [&str; 5] =
+        ["cannot open", "unable to find device", "No such", "not permitted", "failed"];
+    let rtcwake = text.strip_prefix("rtcwake: ").filter(|r| !r.starts_with("write error"));
+    rtcwake.is_some_and(|r| WORDS.iter().any(|w| r.contains(w)))
+        || text.starts_with("The system failed to place S2idle entry")
+}
+
 /// `Unexpected: S3 slept for 51 seconds, less than the expected 60 seconds` of fwts (src/acpi/s3/s3.c), which
 /// breaks its lines; a test that could not sleep: rtcwake and Intel's self-test say so.
 pub(crate) fn test(text: &str, next: impl Fn() -> String) -> Option<Fact> {
     let trimmed = text.trim();
-    let not_run = trimmed.starts_with("rtcwake: ")
-        && ["busy", "unable to find device", "No such", "not permitted", "write error", "failed"]
-            .iter()
-            .any(|w| trimmed.contains(w));
-    if not_run || trimmed.starts_with("The system failed to place S2idle entry") {
-        return Some(Fact::Report(Report::NotRun));
+    if is_not_run(trimmed) {
+        return Some(Fact::NotRun);
     }
     let (head, rest) = text.split_once(" slept for ")?;
     head.trim_start().starts_with("FAILED [").then_some(())?;
@@ -165,8 +172,15 @@ mod tests {
             ),
             want
         );
-        let not = Some(Report::NotRun);
-        assert_eq!(early("rtcwake: /dev/rtc1: unable to find device: No such file", ""), not);
+        for text in [
+            "/dev/rtc1: unable to find device: No such file",
+            "cannot open /dev/rtc0: Device or resource busy",
+        ] {
+            assert_eq!(test(&format!("rtcwake: {text}"), String::new), Some(Fact::NotRun));
+        }
+        for text in ["write error", "write error: Device or resource busy"] {
+            assert_eq!(test(&format!("rtcwake: {text}"), String::new), None);
+        }
         assert_eq!(early("rtcwake: wakeup from \"mem\" using /dev/rtc0 at Mon", ""), None);
         assert_eq!(powertop("C8 (pc8)    3.5%  |"), Some(("Pkg%pc8".into(), 3_500)));
         assert_eq!(powertop("C10 (cc10)  9.0%"), None);

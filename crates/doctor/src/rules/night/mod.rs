@@ -18,6 +18,7 @@ pub(crate) mod turns;
 use crate::case::Case;
 use crate::finding::Finding;
 use crate::night::asleep::{Power, Share};
+use crate::night::report::Report;
 use crate::night::{Counts, Fact};
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -40,7 +41,7 @@ pub(crate) fn has_counters(case: &Case) -> bool {
     case.night.items.iter().any(|i| match &i.fact {
         Fact::Count(c) => matches!(c.of, Counts::System | Counts::Substate | Counts::Last),
         Fact::Shares(s) => s.system().is_some(),
-        Fact::Verdict { .. } | Fact::Report(_) => true,
+        Fact::Verdict { .. } | Fact::Report(Report::Hardware { .. } | Report::NoHardware) => true,
         _ => false,
     })
 }

@@ -8,6 +8,7 @@ use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::night::asleep::Share;
 use crate::night::report::Report;
 use crate::night::{Fact, Item};
+use crate::rules::wake;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -28,11 +29,13 @@ fn reports(case: &Case) -> Vec<(&Item, &Report)> {
 fn span(ms: u64) -> String {
     say::span(Ns(i64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)))
 }
+    not_run(case, out);
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = reports(case);
     if all.is_empty() {
         return;
+    early(&all, out);
     }
     tests(&all, out);
     woke(case, &all, out);
@@ -41,36 +44,43 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// What tests say of sleeps that were too short, or never began.
-fn tests(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
+/// What a test says of a sleep that was too short.
+fn early(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
     let early = all.iter().find_map(|(i, r)| match r {
         Report::Early { seconds, of } => Some((*i, *seconds, *of)),
         _ => None,
     });
-    if let Some((item, seconds, of)) = early {
-        let of = of.map_or(String::new(), |of| {
-            format!(
-                " of the {} that were ordered, {} too early",
-                span(of * 1_000),
-                span(of.saturating_sub(seconds) * 1_000)
-            )
-        });
-        out.push(
-            Finding::new(("night-woke-early", Area::Mode, Level::Risk), Confidence::Certain)
-                .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test. What woke it is not in the text.", span(seconds * 1_000)))
-                .look("Name the waker: cat /sys/power/pm_wakeup_irq after it, and pm_debug_messages; compare /sys/kernel/debug/wakeup_sources before and after.")
-                .shown_by([Evidence::from(item)]),
-        );
-    }
-    let not_run: Vec<&Item> = all.iter().filter(|r| *r.1 == Report::NotRun).map(|r| r.0).collect();
-    if let Some(first) = not_run.first() {
-        out.push(
-            Finding::new(("night-not-run", Area::Mode, Level::Risk), Confidence::Certain)
-                .says(format!("The test never sent the machine to sleep: \"{}\". Counters of this run tell of no sleep.", not_run.last().unwrap_or(first).text.trim()))
-                .look("See who holds the clock: fuser -v /dev/rtc0; rtcwake -d names another, and rtcwake -m no tries the alarm alone.")
-                .shown_by(not_run.iter().take(3).map(|i| Evidence::from(*i))),
-        );
-    }
+    let Some((item, seconds, of)) = early else { return };
+    let of = of.map_or(String::new(), |of| {
+        format!(
+            " of the {} that were ordered, {} too early",
+            span(of * 1_000),
+            span(of.saturating_sub(seconds) * 1_000)
+        )
+    });
+    let named = out.iter().any(wake::names_a_waker);
+    let unnamed = if named { "" } else { " What woke it is not in the text." };
+    out.push(
+        Finding::new(("night-woke-early", Area::Mode, Level::Risk), Confidence::Certain)
+            .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test.{unnamed}", span(seconds * 1_000)))
+            .look("Name the waker: cat /sys/power/pm_wakeup_irq after it, and pm_debug_messages; compare /sys/kernel/debug/wakeup_sources before and after.")
+            .shown_by([Evidence::from(item)]),
+    );
+}
+
+/// What a test says of a sleep that never began.
+fn not_run(case: &Case, out: &mut Vec<Finding>) {
+    let not_run = || case.night.items.iter().filter(|i| i.fact == Fact::NotRun);
+    let Some(last) = not_run().next_back() else { return };
+    // Other sleeps of the text may have counted.
+    let none = case.attempts.is_empty() && case.parts.is_empty();
+    let none = if none { " Counters of this run tell of no sleep." } else { "" };
+    out.push(
+        Finding::new(("night-not-run", Area::Mode, Level::Risk), Confidence::Certain)
+            .says(format!("The test never sent the machine to sleep: \"{}\".{none}", last.text.trim()))
+            .look("See who holds the clock: fuser -v /dev/rtc0; rtcwake -d names another, and rtcwake -m no tries the alarm alone.")
+            .shown_by(not_run().take(3).map(Evidence::from)),
+    );
 }
 
 fn woke(case: &Case, all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
@@ -170,11 +180,14 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
         );
     }
     // The least of several cycles.
-    let least = cycles.iter().min_by_key(|c| c.share)?;
+    let known = cycles.iter().filter(|c| c.share.is_some()).min_by_key(|c| c.share);
+    let least = known.or(cycles.iter().min_by_key(|c| c.deep))?;
     // The share is of the sleep, whose length may stand elsewhere.
-    let share = u64::try_from(least.share).unwrap_or(0);
-    let length = least.deep.saturating_mul(100).checked_div(share);
-    let rule = counted::rule(depth_of(least.deep * 1_000, Some(length.unwrap_or(1))));
+    let length = least.share.map(|share| {
+        let share = u64::try_from(share).unwrap_or(0);
+        least.deep.saturating_mul(100).checked_div(share).unwrap_or(1)
+    });
+    let rule = counted::rule(depth_of(least.deep.saturating_mul(1_000), length));
     let list: Vec<String> = cycles.iter().map(Cycle::words).collect();
     let (each, list) = match &list[..] {
         [one] => ("The hardware slept for ", one.clone()),
@@ -192,8 +205,8 @@ struct Cycle<'a> {
     item: &'a Item,
     /// In its own state, in ms.
     deep: u64,
-    /// Of the sleep, in thousandths of a per cent.
-    share: i64,
+    /// Of the sleep, in thousandths of a per cent, if the report says that or how long it was.
+    share: Option<i64>,
     /// How long the sleep was, in ms, if the report says.
     slept: Option<u64>,
     /// So often it entered that state.
@@ -204,12 +217,18 @@ impl Cycle<'_> {
     /// `8.7 s of 12.4 s (70.18 %)`.
     fn words(&self) -> String {
         let of = self.slept.map_or(String::new(), |ms| format!(" of {}", span(ms)));
-        let pieces = match self.entries {
-            0 | 1 => String::new(),
-            n => format!(", in {} pieces", say::grouped(n)),
-        };
-        let (whole, rest) = (self.share / 1_000, self.share % 1_000 / 10);
-        format!("{}{of} ({whole}.{rest:02} %{pieces})", span(self.deep))
+        let share = self.share.map(|s| format!("{}.{:02} %", s / 1_000, s % 1_000 / 10));
+        let pieces =
+            (self.entries > 1).then(|| format!("in {} pieces", say::grouped(self.entries)));
+        let more: Vec<String> = share.into_iter().chain(pieces).collect();
+        let more = if more.is_empty() { more.concat() } else { format!(" ({})", more.join(", ")) };
+        format!("{}{of}{more}", span(self.deep))
+/// Which share of a sleep that was: as the report says, else by how long the sleep was.
+fn share_of(deep: u64, told: Option<i64>, slept: Option<u64>) -> Option<i64> {
+    let by_length = || i64::try_from(deep.saturating_mul(100_000).checked_div(slept?)?).ok();
+    told.or_else(by_length)
+}
+
     }
 }
 
@@ -223,7 +242,7 @@ fn cycles<'a>(all: &[(&'a Item, &Report)]) -> Vec<Cycle<'a>> {
             Report::Hardware { ms, share } => out.push(Cycle {
                 item,
                 deep: *ms,
-                share: share.unwrap_or(100_000),
+                share: share_of(*ms, *share, slept),
                 slept: slept.take(),
                 entries: std::mem::take(&mut entries),
             }),
@@ -240,13 +259,11 @@ pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
     for (item, r) in reports(case) {
         let thousandths = match r {
             Report::Slept { ms, .. } => {
-                slept = i64::try_from(*ms).ok().filter(|ms| *ms > 0);
+                slept = Some(*ms);
                 continue;
             }
             Report::NoHardware => Some(0),
-            Report::Hardware { share: Some(s), .. } => Some(*s),
-            Report::Hardware { ms, .. } => slept
-                .and_then(|all| i64::try_from(*ms).ok()?.saturating_mul(100_000).checked_div(all)),
+            Report::Hardware { ms, share } => share_of(*ms, *share, slept),
             _ => None,
         };
         out.extend(thousandths.map(|thousandths| Share {
@@ -260,12 +277,47 @@ pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
 
 #[cfg(test)]
 mod tests {
+    fn case(facts: impl IntoIterator<Item = Fact>) -> Case {
+        let item = |(line, fact)| Item { line, text: format!("line {line}"), fact };
+        let items = (1..).zip(facts).map(item).collect();
+        Case { night: Night { items, ..Night::default() }, ..Case::default() }
+    }
+
     use super::*;
     use crate::night::Night;
 
     fn judged(list: Vec<Report>) -> Vec<Finding> {
         let items = (1..)
             .zip(list)
+    #[test]
+    fn a_test_that_did_not_run_proves_no_sleep() {
+        let mut out = Vec::new();
+        let mut case = case([Fact::NotRun]);
+        judge(&case, &mut out);
+        assert_eq!(out[0].id, "night-not-run");
+        assert!(out[0].sentence.ends_with("tell of no sleep."), "{}", out[0].sentence);
+        assert!(!super::super::has_counters(&case));
+        case.attempts.push(crate::attempt::Attempt::default());
+        judge(&case, &mut out);
+        assert!(out[1].sentence.ends_with("\"line 1\"."), "{}", out[1].sentence);
+    }
+
+    #[test]
+    fn what_the_report_names_is_not_said_to_be_missing() {
+        let early = || Report::Early { seconds: 51, of: Some(60) };
+        let missing = |list| judged(list).iter().any(|f| f.sentence.contains("not in the text"));
+        assert!(missing(vec![early()]));
+        assert!(!missing(vec![early(), Report::Woke { number: 7, name: "pinctrl".into() }]));
+        // Nobody says which share it was.
+        let found = judged(vec![Report::Hardware { ms: 40_000, share: None }]);
+        assert_eq!(found[0].sentence, "The hardware slept for 40.0 s, says the report.");
+        let list = [
+            Report::Slept { ms: 80_000, early: false },
+            Report::Hardware { ms: 40_000, share: None },
+        ];
+        assert!(judged(list.into())[0].sentence.contains("40.0 s of 1 min 20 s (50.00 %)"));
+    }
+
             .map(|(line, r)| Item { line, text: format!("line {line}"), fact: Fact::Report(r) })
             .collect();
         let mut out = Vec::new();
@@ -299,7 +351,6 @@ mod tests {
         assert_eq!(judged(short)[0].id, "mode-hardware");
         let early = judged(vec![Report::Early { seconds: 51, of: Some(60) }]);
         assert!(early[0].sentence.contains("51.0 s of the 1 min 0 s"), "{}", early[0].sentence);
-        assert_eq!(judged(vec![Report::NotRun])[0].id, "night-not-run");
         let brief = vec![Report::Slept { ms: 7_000, early: false }, Report::NoHardware];
         assert_eq!(judged(brief)[0].level, Level::Note);
         let long = vec![Report::Slept { ms: 21_000, early: false }, Report::NoHardware];
