@@ -424,6 +424,17 @@ fn some_of_many_sleeps_are_not_all_of_them() {
         52 x \"PM: suspend entry\" in one boot\n\
         17 x \"amd_pmc AMDI0009:00: Last suspend didn't reach deepest state\"\n```\n";
     holds(&says(text, "mode-name-only"), &["In 17 of 52 sleeps", "did not reach"]);
+    // Sleeps of another kind, and those that were given up, are none that it could speak of.
+    let name_only = "[  10.000000] PM: suspend entry (s2idle)\n\
+        [  40.000000] amd_pmc AMDI0009:00: Last suspend didn't reach deepest state\n\
+        [  40.100000] PM: suspend exit\n";
+    let others = "[  60.000000] PM: hibernation: hibernation entry\n\
+        [  90.000000] PM: hibernation: hibernation exit\n\
+        [ 100.000000] PM: suspend entry (s2idle)\n\
+        [ 101.000000] PM: Some devices failed to suspend, or early wake event detected\n\
+        [ 101.100000] PM: suspend exit\n";
+    let words = says(&format!("{name_only}{others}"), "mode-name-only");
+    assert!(words.starts_with("The machine slept in name only: its power"), "{words}");
     let turns = "21:00:10 suspend entry (s2idle) -> 21:00:40 suspend exit\n\
         21:45:40 suspend entry -> 21:47:01 suspend exit\n\
         22:32:01 suspend entry -> 22:32:30 suspend exit\n";

@@ -463,7 +463,8 @@ pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
 /// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
 fn pending(m: &Message) -> bool {
     let says = |w: &&str| m.says(w);
-    PENDING[..3].iter().any(says) || m.has(PENDING[3]) || m.has(PENDING[4])
+    let is = PENDING[..3].iter().any(says) || m.has(PENDING[3]) || m.has(PENDING[4]);
+    is && !m.has(" times) realtime") && !m.text.trim_start().starts_with('|')
 }
 
 /// `active wakeup source: eth1`, `last active wakeup source: eth1`, which the core prints with
@@ -503,9 +504,7 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let mut restoring = false;
     let words: Vec<&str> =
         [&PENDING[..], &RESTORES, &SLEEPS, &[BANNER, "aborted after", SOURCES[1]]].concat();
-    // Android counts tries that were given up; none of these is a line of one.
-    let is_count = |m: &Message| m.has(" times) realtime") || m.text.trim_start().starts_with('|');
-    for (i, m) in case.messages.having_any(&words).filter(|(_, m)| !is_count(m)) {
+    for (i, m) in case.messages.having_any(&words) {
         restoring = restores_from(m).unwrap_or(restoring);
         match ends(m) || bare(i) {
             true if restoring || lost_an_image(&case.messages[i..]) => restores.push(m),
@@ -672,16 +671,23 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
         out.push(f);
     }
 }
+/// Whether a message gives an attempt up before it slept: tasks that do not freeze, devices
+/// that refuse, a wakeup (drivers/base/power/main.c:dpm_show_time tells of whole phases), an
+/// image that finds no memory.
+pub(crate) fn gives_up(m: &Message) -> bool {
+    let ended = || m.has("failed after") || m.has("aborted after");
+    failed(m).is_some_and(|f| !f.up)
+        || refusal::of_core(&m.text).is_some()
+        || pending(m)
+        || m.says("Abort: ")
+        || (m.says("Freezing ") || m.has(" of devices ")) && ended()
+        || m.has("pages short")
+}
+
 
 /// Whether the attempt failed before it slept.
-fn ended_early(case: &Case, a: &Attempt) -> bool {
-    case.of(a).iter().any(|m| {
-        failed(m).is_some()
-            || refusal::of_core(&m.text).is_some()
-            || pending(m)
-            || m.says("Freezing ") && (m.has("failed after") || m.has("aborted after"))
-            || m.has("pages short")
-    })
+pub(crate) fn ended_early(case: &Case, a: &Attempt) -> bool {
+    case.of(a).iter().any(gives_up)
 }
 
 /// Somebody tried again in another mode within a second: systemd's

@@ -5,7 +5,7 @@
 //! stood still (kernel/time/timekeeping_debug.c).
 
 use super::night::latency;
-use super::platform;
+use super::{abort, platform};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
@@ -133,7 +133,12 @@ fn share(case: &Case, said: &[&Message]) -> (usize, usize) {
     let begun: Vec<&Message> = case.messages.all_having("suspend entry");
     let counted = begun.iter().any(|m| count(m).is_some());
     let most = begun.iter().filter_map(|m| count(m)).max();
-    let whole = case.attempts.iter().filter(|a| a.closed && a.mode != "deep").count();
+    // Those of which such a unit can say it.
+    let slept = |a: &&Attempt| {
+        let s2idle = matches!(a.mode.as_str(), "s2idle" | "");
+        s2idle && a.closed && !a.inside && !abort::ended_early(case, a)
+    };
+    let whole = case.attempts.iter().filter(slept).count();
     (often, if counted { most.unwrap_or(0) } else { whole })
 }
 

@@ -4,8 +4,9 @@ use super::rounds;
 use super::turns::{Turn, turns};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::Message;
 use crate::night::{Fact, Item};
-use crate::rules::wake;
+use crate::rules::{abort, wake};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -18,20 +19,16 @@ const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
 pub(crate) const TURNS: usize = 3;
 
+/// The messages of a turn, and `more` behind it.
+fn messages_of<'a>(case: &'a Case, t: &Turn<'_>, more: usize) -> &'a [Message] {
+    let first = case.messages.partition_point(|m| m.line < t.begin.line);
+    let end = case.messages.partition_point(|m| m.line <= t.end.line) + more;
+    case.messages.get(first..end.min(case.messages.len())).unwrap_or_default()
+}
+
 /// Whether the messages of a turn say that it was given up: no sleep, however long it took.
 pub(crate) fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
-    let words = [
-        "failed after",
-        "aborted",
-        "failed to suspend",
-        "Some devices failed",
-        "Wakeup pending",
-        "Abort",
-    ];
-    let first = case.messages.partition_point(|m| m.line < t.begin.line);
-    let end = case.messages.partition_point(|m| m.line <= t.end.line);
-    let inside = case.messages.get(first..end).unwrap_or_default();
-    inside.iter().any(|m| words.iter().any(|w| m.has(w)))
+    messages_of(case, t, 0).iter().any(abort::gives_up)
 }
 
 /// The most sleeps in a row that are all short and follow each other so closely that nobody can
@@ -65,7 +62,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     if best.len() < TURNS {
-        if !rounds::are_ordered(case) && !even(&all, out) {
+        if !rounds::are_ordered(case) && !even(&all, case, out) {
             soon(&all, case, out);
         }
         return;
@@ -78,32 +75,14 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .last()
         .map_or(0, |l| (l.from - first.from) / i64::try_from(best.len() - 1).unwrap_or(1));
     let awake = best.windows(2).map(|w| w[1].from - w[0].to).max().unwrap_or(0);
-    // Who woke each of them.
-    let mut by: Vec<(String, usize)> = Vec::new();
-    for t in best {
-        let first = case.messages.partition_point(|m| m.line < t.begin.line);
-        let end = case.messages.partition_point(|m| m.line <= t.end.line);
-        let end = (end + AFTER).min(case.messages.len());
-        for who in wake::named_in(case.messages.get(first..end).unwrap_or_default()) {
-            match by.iter_mut().find(|b| b.0 == who) {
-                Some(b) => b.1 += 1,
-                None => by.push((who, 1)),
-            }
-        }
-    }
-    by.sort_by_key(|b| std::cmp::Reverse(b.1));
-    let who = match by.first() {
-        Some((who, n)) if *n == best.len() => format!("{who} woke it each time."),
-        Some((who, n)) => format!("{who} woke it {}.", say::once(*n)),
-        None => "What woke it is not in the text.".into(),
-    };
+    let who = wakers(case, best, out);
     let times = if least / 1_000 == most / 1_000 {
         span(most)
     } else {
         format!("{} to {}", span(least), span(most))
     };
     let f = Finding::new(("wake-loop", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!("A loop: {} in a row, of {times} each by the clock on the wall, with at most {} awake between them; one begins every {} on the average. {who}", say::plural(best.len(), "sleep"), span(awake.max(1)), span(period)))
+        .says(format!("A loop: {} in a row, of {times} each by the clock on the wall, with at most {} awake between them; one begins every {} on the average.{who}", say::plural(best.len(), "sleep"), span(awake.max(1)), span(period)))
         .look("Name the waker: echo 1 > /sys/power/pm_debug_messages, then the log says \"Triggering wakeup from IRQ\"; on Android see wakeup_sources and last_resume_reason.")
         .times(best.len())
         .shown_by([Evidence::from(first.begin), Evidence::from(first.end)])
@@ -111,12 +90,32 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Who woke each of these sleeps, in a sentence; nothing where another finding says it.
+fn wakers(case: &Case, turns: &[Turn<'_>], out: &[Finding]) -> String {
+    let mut by: Vec<(String, usize)> = Vec::new();
+    for t in turns {
+        for who in wake::named_in(messages_of(case, t, AFTER)) {
+            match by.iter_mut().find(|b| b.0 == who) {
+                Some(b) => b.1 += 1,
+                None => by.push((who, 1)),
+            }
+        }
+    }
+    by.sort_by_key(|b| std::cmp::Reverse(b.1));
+    match by.first() {
+        Some((who, n)) if *n == turns.len() => format!(" {who} woke it each time."),
+        Some((who, n)) => format!(" {who} woke it {}.", say::once(*n)),
+        None if out.iter().any(wake::names_a_waker) => String::new(),
+        None => " What woke it is not in the text.".into(),
+    }
+}
+
 /// Times of sleeps that a timer of the system orders differ by less, in ms.
 const EVEN: i64 = 2_500;
 
 /// Short sleeps, each of which begins the same time after the end of the one before it: what
 /// sends the machine to sleep works, and something wakes it each time.
-fn even(all: &[Turn<'_>], out: &mut Vec<Finding>) -> bool {
+fn even(all: &[Turn<'_>], case: &Case, out: &mut Vec<Finding>) -> bool {
     let awake = |w: &[Turn<'_>]| w[1].from - w[0].to;
     let short = |t: &Turn<'_>| (TRIED..LONG * 1_000).contains(&(t.to - t.from));
     let waits: Vec<i64> = all.windows(2).map(awake).collect();
@@ -130,13 +129,14 @@ fn even(all: &[Turn<'_>], out: &mut Vec<Finding>) -> bool {
     out.push(
         Finding::new(("wake-loop", Area::Mode, Level::Risk), Confidence::Likely)
             .says(format!(
-                "{}, of {} to {} each, asleep for {} of {} in all. Each begins {} after the one before it ended, as a timer orders: it is sent to sleep, and something wakes it soon. What woke it is not in the text.",
+                "{}, of {} to {} each, asleep for {} of {} in all. Each begins {} after the one before it ended, as a timer orders: it is sent to sleep, and something wakes it soon.{}",
                 say::plural(all.len(), "short sleep"),
                 span(lengths().min().unwrap_or(0)),
                 span(lengths().max().unwrap_or(0)),
                 span(lengths().sum()),
                 span(last.to - first.from),
-                span(*most)
+                span(*most),
+                wakers(case, all, out)
             ))
             .look("Name the waker: echo 1 > /sys/power/pm_debug_messages, then the log says \"Triggering wakeup from IRQ\"; /sys/power/pm_wakeup_irq has the last.")
             .times(all.len())
@@ -208,5 +208,21 @@ mod tests {
         out.clear();
         judge(&case(&[hour(0, 20), hour(3_620, 61), hour(9_000, 300)]), &mut out);
         assert!(out.is_empty());
+    }
+
+    #[test]
+    fn who_woke_it_is_looked_for_before_it_is_said_to_be_missing() {
+        let hour = |at: i64, s: i64| (at * 1_000, (at + s) * 1_000);
+        let mut case = case(&[hour(0, 20), hour(3_620, 61), hour(7_282, 300)]);
+        let woke: Vec<(i64, &str)> = vec![(0, "PM: Triggering wakeup from IRQ 41"); 6];
+        case.messages = Case::of_log(&woke).messages;
+        let mut out = Vec::new();
+        judge(&case, &mut out);
+        assert!(out[0].sentence.ends_with("IRQ 41 woke it each time."), "{}", out[0].sentence);
+        case.messages = Vec::new().into();
+        let rule = ("mode-wake-source", Area::Mode, Level::Note);
+        let mut out = vec![Finding::new(rule, Confidence::Certain)];
+        judge(&case, &mut out);
+        assert!(out[1].sentence.ends_with("something wakes it soon."), "{}", out[1].sentence);
     }
 }
