@@ -146,7 +146,19 @@ fn logind_alone_tells_of_a_night_and_of_a_request_that_failed() {
     let all = findings(&format!("{night}{failed}"));
     let ids: Vec<_> = all.iter().map(|f| (f.id, f.level)).collect();
     assert_eq!(ids, [("way-refused", Level::Broken), ("way-slept", Level::Note)]);
-    assert!(all[0].sentence.ends_with("Unit suspend.target is masked."), "{}", all[0].sentence);
+    let words = &all[0].sentence;
+    assert!(words.ends_with("asked: Unit suspend.target is masked."), "{words}");
+    assert!(!all[1].sentence.contains("fault"), "{}", all[1].sentence);
+    // Somebody asked the kernel itself.
+    let entry = "Nov 09 12:00:03 rook kernel: PM: suspend entry (deep)\n";
+    let f = one(&format!("{failed}{entry}"), "way-refused");
+    assert!(f.sentence.contains("entry (deep)\" comes after 3.0 s"), "{}", f.sentence);
+    // `systemctl enable` says so too.
+    let enable = failed.replace(
+        "Error during inhibitor-delayed operation (already returned success to client): Unit",
+        "Failed to execute operation: Unit",
+    );
+    assert!(findings(&enable).iter().all(|f| f.id != "way-refused"));
 }
 
 #[test]

@@ -44,14 +44,13 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 71] = [
+const WORDS: [(&str, Kind); 70] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
     ("Error during inhibitor-delayed operation", Kind::Refused),
     ("Failed to suspend system via logind", Kind::Refused),
     ("Failed to hibernate system via logind", Kind::Refused),
-    ("Failed to execute operation", Kind::Refused),
     ("Performing sleep operation", Kind::Sleeps),
     ("systemd-sleep: Suspending system", Kind::Sleeps),
     ("]: Suspending system...", Kind::Sleeps),

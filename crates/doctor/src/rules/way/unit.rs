@@ -46,7 +46,7 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-slept", Area::Phase, Level::Note), Confidence::Likely)
             .says(format!(
-                "The machine slept for about {}, say the lines of logind: {} and then {}.{after} No line shows a fault of that sleep.",
+                "The machine slept for about {}, say the lines of logind: {} and then {}.{after}",
                 say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000))),
                 words(a),
                 words(b)
@@ -59,12 +59,22 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
 /// logind could not start what it was asked for.
 fn refused(steps: &[Step], out: &mut Vec<Finding>) {
     let all: Vec<&Step> = steps.iter().filter(|s| s.kind == Kind::Refused).collect();
-    let Some(s) = all.first() else { return };
+    let Some(at) = steps.iter().position(|s| s.kind == Kind::Refused) else { return };
+    let s = &steps[at];
     let reason = s.text.rsplit_once("): ").or_else(|| s.text.rsplit_once(": "));
     let reason = reason.map_or(s.text.as_str(), |r| r.1).trim_end_matches('.');
+    let mut rest = steps[at + 1..].iter().take_while(|x| x.run == s.run && x.kind != Kind::Asked);
+    let entry = rest.find(|x| x.kind == Kind::Entry);
     out.push(
         Finding::new(("way-refused", Area::Abort, Level::Broken), Confidence::Certain)
-            .says(format!("A request to sleep failed before any kernel was asked: {reason}."))
+            .says(match entry {
+                Some(e) => format!(
+                    "A request to sleep failed: {reason}. A kernel was asked all the same: {} comes after {}.",
+                    words(e),
+                    span(e.ms - s.ms, s.grain.max(e.grain))
+                ),
+                None => format!("A request to sleep failed before any kernel was asked: {reason}."),
+            })
             .look("systemctl status suspend.target and the unit that the line names: it may be masked, removed or renamed.")
             .times(all.len())
             .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
