@@ -248,7 +248,7 @@ fn ranked(mut pieces: Vec<Piece<'_>>) -> Vec<Wait> {
 }
 
 /// The device that a message is said of: by its format, else `DRIVER DEVICE: …` or `ata3: …`.
-fn speaker(text: &Words) -> Option<Device> {
+pub(crate) fn speaker(text: &Words) -> Option<Device> {
     let known = all().recognise(text).and_then(|k| k.device);
     if let Some((driver, name)) = known.filter(|d| !d.1.is_empty()) {
         return Some(base(Device { name: name.into(), driver: driver.into() }));
@@ -293,7 +293,7 @@ fn cause(text: &str) -> Option<Cause> {
         "failed to respond",
     ]) {
         Cause::Timeout
-    } else if has(&["link is slow", "link up", "link is up", "link down", "link training"]) {
+    } else if has(&["is slow to respond", "link up", "link is up", "link down", "link training"]) {
         Cause::Link
     } else if has(&[
         "firmware",
@@ -320,6 +320,16 @@ fn announced(text: &str) -> Option<Cause> {
     let also = ["synchronizing scsi cache", "resetting", "loading firmware", "reset "];
     let is = begins.iter().chain(&also).any(|w| low.contains(w));
     is.then(|| cause(text)).flatten()
+}
+
+/// The device that a message says is late: it does not answer, or its link is slow.
+pub(crate) fn late(text: &Words) -> Option<Device> {
+    let is = match cause(text)? {
+        Cause::NotReady | Cause::Timeout => true,
+        Cause::Link => announced(text).is_some(),
+        _ => false,
+    };
+    is.then(|| speaker(text)).flatten()
 }
 
 /// A way that the message itself names.

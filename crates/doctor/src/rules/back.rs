@@ -8,6 +8,7 @@ use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds, thousandths};
 use crate::said::complains;
 use crate::stage::{is_over, passed};
+use crate::waits;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -243,15 +244,10 @@ fn parts(case: &Case, at: usize, t: Ns, direction: Direction) -> (String, Vec<&M
         let text = format!(" The longest that the text names: {}.{rest}", list.join(", "));
         return (text, Vec::from([longest.0]));
     }
-    let late = ["slow to respond", "not ready", "imed out", "imeout", "not responding"];
-    let is_late = |m: &&&Message| late.iter().any(|w| m.has(w)) && !owner(&m.text).name.is_empty();
-    let Some(m) = before.iter().find(is_late).copied() else { return (String::new(), Vec::new()) };
-    let device = owner(&m.text);
-    let name = device.name.split('.').next().unwrap_or(&device.name).to_string();
-    let said = before.iter().rfind(|x| {
-        let who = owner(&x.text).name;
-        who == name || who.strip_prefix(&name).is_some_and(|r| r.starts_with('.'))
-    });
+    let late = before.iter().find_map(|m| Some((*m, waits::late(&m.text)?)));
+    let Some((m, device)) = late else { return (String::new(), Vec::new()) };
+    let name = device.name;
+    let said = before.iter().rfind(|x| waits::speaker(&x.text).is_some_and(|d| d.name == name));
     let last = said.filter(|x| x.line != m.line).zip(end).and_then(|(x, end)| {
         let left = end.since(x.time?);
         Some(format!(", and \"{}\" comes {} before the end", x.text.trim(), say::span(left)))
@@ -393,6 +389,10 @@ mod tests {
         let found = said(&late).expect("a long phase");
         assert!(found.contains("7.25 s") && found.contains("ata7 was late in it"), "{found}");
         assert!(found.contains("500 ms before the end"), "{found}");
+        // A name of PCI or USB is whole.
+        let stuck = "xhci_hcd 0000:00:14.0: Timeout while waiting for setup device command";
+        let found = said(&[(6_000, stuck), (end, text.as_str())]).expect("a long phase");
+        assert!(found.contains(" 0000:00:14.0 was late in it"), "{found}");
         let named = [
             (7_000, "PM: resume of drv:xhci_hcd dev:0000:00:14.0 complete after 810.000 msecs"),
             (8_000, "PM: resume of drv:scsi_disk dev:6:0:0:0 complete after 500.000 msecs"),

@@ -1,11 +1,11 @@
 //! Waits that lines of a kernel log enclose on the way up: between two lines, in a phase, in a
 //! callback.
 
-use super::abort::owner;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, thousandths};
+use crate::waits;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -85,25 +85,16 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(knows) {
         return;
     }
-    let late = [
-        "slow to respond",
-        "not ready",
-        "imed out",
-        "timeout",
-        "Timeout",
-        "not responding",
-        "no response",
-    ];
     let of_acpi = b.text.starts_with("ACPI");
-    let device = Some(owner(&b.text))
-        .filter(|d| !of_acpi && !d.name.is_empty() && late.iter().any(|w| b.has(w)));
-    let rest = match &device {
-        _ if of_acpi && waits_for_ec(case, b).is_some() => {
-            waits_for_ec(case, b).unwrap_or_default()
-        }
+    let device = waits::late(&b.text).filter(|_| !of_acpi);
+    let ec = if of_acpi { waits_for_ec(case, b) } else { None };
+    let rest = match (ec, &device) {
+        (Some(ec), _) => ec,
         _ if b.has(" of devices complete after ") => "Devices took it; no line says which.".into(),
-        Some(d) => format!("The line at its end says who was waited for: {}.", say::device(d)),
-        None => "No line says what ran in between, or whether it was the firmware.".into(),
+        (None, Some(d)) => {
+            format!("The line at its end says who was waited for: {}.", say::device(d))
+        }
+        (None, None) => "No line says what ran in between, or whether it was the firmware.".into(),
     };
     out.push(
         Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
