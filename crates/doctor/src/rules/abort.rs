@@ -529,7 +529,7 @@ fn lost_an_image(from: &[Message]) -> bool {
 /// Whether from this message on the kernel that reads an image is at work
 /// (kernel/power/hibernate.c:software_resume), and not the one that made it; nothing if it
 /// does not tell.
-fn restores_from(m: &Message) -> Option<bool> {
+pub(super) fn restores_from(m: &Message) -> Option<bool> {
     if RESTORES.iter().any(|w| m.says(w)) {
         Some(true)
     } else {

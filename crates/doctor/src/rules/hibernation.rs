@@ -1,10 +1,13 @@
 //! Hibernation (kernel/power/hibernate.c, snapshot.c, swap.c).
 
+use super::abort;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
 use crate::formats::{self, Known, Meaning};
 use crate::message::Message;
+use crate::refusal;
+use crate::words::Words;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 
@@ -143,15 +146,59 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
     let is = |m: &Message| {
         // What went wrong when one was read, or after, is told elsewhere.
         let later = m.has("resum") || m.has("Hardware changed");
-        let failed = |k: Known<'_>| {
-            k.format.is_error() && k.format.meaning == Some(Meaning::ImageFailed) && !later
+        let fails = |text: &Words| {
+            let failed = |k: Known<'_>| {
+                k.format.is_error() && k.format.meaning == Some(Meaning::ImageFailed)
+            };
+            formats::all().recognise(text).is_some_and(failed)
         };
-        error(m).is_some() || formats::all().recognise(&m.text).is_some_and(failed)
+        // Before 5.8 the core had one mark.
+        let marked = |rest: &str| fails(&format!("PM: hibernation: {rest}").into());
+        let old = || m.text.strip_prefix("PM: ").is_some_and(marked);
+        refusal::of_image(&m.text).is_some() || !later && (fails(&m.text) || old())
     };
-    let said = case.messages.having("PM: ").map(|(_, m)| m);
-    let said: Vec<&Message> = said.filter(|m| m.trust.is_of_a_kernel() && is(m)).collect();
+    let (mut said, mut read) = (Vec::new(), Vec::new());
+    let mut restoring = false;
+    let kernel = case.messages.having_any(&["PM: ", "Linux version "]);
+    for m in kernel.map(|(_, m)| m).filter(|m| m.trust.is_of_a_kernel()) {
+        restoring = abort::restores_from(m).unwrap_or(restoring);
+        if m.text.starts_with("PM: ") && is(m) {
+            if restoring || reads(m) { &mut read } else { &mut said }.push(m);
+        }
+    }
+    let Some(first) = said.first() else { return not_read(&read, out) };
+    let f = match said.iter().find_map(|m| refusal::of_image(&m.text)) {
+/// Whether only the reading of an image fails with such words (kernel/power/swap.c:
+/// load_compressed_image, swsusp_check, hib_end_io, 3.0 to 7.3).
+fn reads(m: &Message) -> bool {
+    const WORDS: [&str; 8] = [
+        "decompress",
+        "compressed length",
+        "CRC32!",
+        "signature",
+        "Read-error",
+        "Image mismatch",
+        "Image not found",
+        "Failed to load",
+    ];
+    WORDS.iter().any(|w| m.has(w))
+}
+
+/// An image that could not be read, where the kernel says no more than these lines.
+fn not_read(said: &[&Message], out: &mut Vec<Finding>) {
     let Some(first) = said.first() else { return };
-    let f = match said.iter().find_map(|m| error(m)) {
+    out.push(
+        broken("hib-load-failed")
+            .says(format!(
+                "The image of a hibernation could not be read back; the kernel says why: \"{}\".",
+                first.text.trim()
+            ))
+            .look("Whatever lies between swap and disk must pass the image on unchanged, and the kernel that reads it must be the one that wrote it.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines(said.iter().copied())),
+    );
+}
+
         Some(error) => broken("hib-not-made")
             .says(format!(
                 "Hibernation failed: the kernel could not make the image of the memory: {}.",
