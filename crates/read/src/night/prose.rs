@@ -97,9 +97,17 @@ fn round(text: &str, lower: &str) -> Option<Round> {
         matches!(rest, "th" | "nd" | "rd" | "st").then_some(n)
     };
     let whole = |w: &str| number(w.trim_start_matches('#')).filter(|n| n.1.is_empty()).map(|n| n.0);
-    let pair = |p: &[&str]| match (ordinal(p[0]), whole(p[1]), whole(p[0])) {
-        (Some(n), ..) if is_times(p[1]) => Some(n),
-        (_, Some(n), _) if TIMES.contains(&p[0]) => Some(n),
+    // `every 5th`, `1 time in 5`, `1 to 5`: how often, and not which.
+    let often = |at: usize| {
+        let before = at.checked_sub(1).map(|b| words[b]);
+        let mut rest = words[at + 1..].iter().skip_while(|w| is_times(w));
+        let joins = rest.next().is_some_and(|w| matches!(*w, "in" | "out" | "to" | "or"));
+        let of = rest.find(|w| **w != "of").and_then(|w| whole(w)).is_some();
+        matches!(before, Some("every" | "each")) || joins && of
+    };
+    let pair = |(at, p): (usize, &[&str])| match (ordinal(p[0]), whole(p[1])) {
+        (Some(n), _) if is_times(p[1]) => Some(n).filter(|_| !often(at)),
+        (_, Some(n)) if TIMES.contains(&p[0]) => Some(n).filter(|_| !often(at + 1)),
         _ => None,
     };
     // `after 412 cycles`.
@@ -108,10 +116,12 @@ fn round(text: &str, lower: &str) -> Option<Round> {
         let at = at + 1 + rest;
         // `after 3 attempts to reset the link`.
         let tries = words.get(at + 2) == Some(&"to");
-        (rest < 3 && !tries && is_times(words.get(at + 1)?)).then(|| whole(words[at])).flatten()
+        let is = rest < 3 && !tries && is_times(words.get(at + 1)?) && !often(at);
+        is.then(|| whole(words[at])).flatten()
     };
     let number = words
         .windows(2)
+        .enumerate()
         .find_map(pair)
         .or_else(|| words.iter().position(|w| *w == "after").and_then(after))
         .filter(|n| (1..1_000_000).contains(n))?;
@@ -291,6 +301,11 @@ mod tests {
             ("Suspend works, but playback failed after 12 iterations.", None),
             ("On resume it fails after 3 attempts to reset the link.", None),
             ("Crash after 5 resume attempts fixed.", None),
+            ("Every 5th suspend fails.", None),
+            ("The laptop fails to resume 1 time in 5.", None),
+            ("It hangs after every 5 suspends.", None),
+            ("Suspend fails in cycle 2 out of 5 or so.", None),
+            ("It hung after 5 suspends out of the blue.", Some((5, None, Person))),
         ] {
             assert_eq!(round_of(text), want, "{text}");
         }
