@@ -419,6 +419,11 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// Whether the source times none of its phases but the start of tasks, with which it ends.
+    pub fn shows_its_end_alone(&self) -> bool {
+        self.callbacks.is_empty() && self.phases.iter().all(|p| p.phase == Phase::Thaw)
+    }
+
     /// `suspend_enter` begin to `machine_suspend` begin; `None` if either is
     /// missing. For an aborted cycle or a `pm_test` that never gets there, to
     /// the end of the last suspend phase.

@@ -2,6 +2,7 @@
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::said::Printed;
+use dormouse_base::time::Ns;
 
 /// What the doctor says of a text.
 #[derive(Clone, Debug, Default)]
@@ -44,20 +45,62 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
 
 /// The finding that answers for a sleep whose devices no line times, if one does: what went
 /// wrong, or who woke it. `waited` says that its lines name what was waited for, which
-/// answers before anything that only costs time.
+/// answers before anything that only costs time. So does the `longest` callback of which the
+/// end stands alone, before what costs not twice as much.
 pub fn answer<'a>(
     findings: impl IntoIterator<Item = &'a Finding>,
     waited: bool,
+    longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let wakes = f.id == "mode-wake-source";
+        let wakes = f.id == WAKER;
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
-        (weighs || wakes) && (ends || !waited)
+        let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
+        (weighs || wakes) && (ends || !waited) && !owned
     })
 }
 
+/// The finding that tells of a sleep where nothing answers for it and no phase is timed: how
+/// long it was, or how deep.
+pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
+    let mut sure = findings.into_iter().filter(|f| f.confidence != Confidence::Guess);
+    sure.find(|f| f.area == Area::Mode || f.id == "way-slept")
+}
+
+/// The rule that names what woke a machine, which answers a question of its own.
+const WAKER: &str = "mode-wake-source";
+/// A sleep that failed is not right, though nothing is wrong.
+const ALARM: &str = "clock-alarm-abort";
+/// Errors that no rule judged.
+const NOT_JUDGED: &str = "not-judged";
+
+/// What a report says first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First<'a> {
+    /// Something is wrong.
+    Wrong(&'a Finding),
+    /// Nothing is wrong, and this answers.
+    Answer(&'a Finding),
+    /// No rule found a fault, and this was not judged.
+    NotJudged(&'a Finding),
+    /// Nothing is wrong, and this is good to know.
+    Note(&'a Finding),
+}
+
 impl Report {
+    /// What to say first; nothing if there is no finding.
+    pub fn first(&self) -> Option<First<'_>> {
+        let f = self.findings.first()?;
+        let not_judged = self.findings.iter().find(|f| f.id == NOT_JUDGED);
+        Some(match (f.id, f.level, not_judged) {
+            (ALARM, ..) | (WAKER, Level::Note, None) => First::Answer(f),
+            (_, Level::Note, Some(other)) => First::NotJudged(other),
+            (_, Level::Note, None) => First::Note(f),
+            _ => First::Wrong(f),
+        })
+    }
+
     /// Takes in what another reading of the same machine says: what neither could show
     /// stays unchecked, and no rule speaks twice.
     pub fn join(&mut self, other: Vec<Finding>) {
@@ -67,5 +110,46 @@ impl Report {
             }
         }
         sorted(&mut self.findings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(id: &'static str, level: Level) -> Finding {
+        Finding::new((id, Area::Mode, level), Confidence::Certain)
+    }
+
+    #[test]
+    fn what_a_report_says_first_is_decided_here() {
+        let first = |all: &[(&'static str, Level)]| {
+            let findings = all.iter().map(|f| finding(f.0, f.1)).collect();
+            match (Report { findings, ..Report::default() }).first() {
+                None => "none",
+                Some(First::Wrong(_)) => "wrong",
+                Some(First::Answer(_)) => "answer",
+                Some(First::NotJudged(f)) => f.id,
+                Some(First::Note(_)) => "note",
+            }
+        };
+        let (waker, other) = ((WAKER, Level::Note), (NOT_JUDGED, Level::Note));
+        assert_eq!(first(&[]), "none");
+        assert_eq!(first(&[waker]), "answer");
+        assert_eq!(first(&[waker, other]), NOT_JUDGED);
+        assert_eq!(first(&[(ALARM, Level::Note), other]), "answer");
+        assert_eq!(first(&[("mode-hardware", Level::Note)]), "note");
+        assert_eq!(first(&[(WAKER, Level::Risk), other]), "wrong");
+    }
+
+    #[test]
+    fn the_longest_callback_answers_before_what_costs_less_than_twice_as_much() {
+        let slow = finding("phase-long", Level::Slow).costs(Ns(3_000));
+        let of = |longest: i64| answer([&slow], false, Some(Ns(longest))).is_some();
+        assert_eq!((of(1_499), of(1_500)), (true, false));
+        assert!(answer([&slow], false, None).is_some());
+        let note = finding("mode-hardware", Level::Note);
+        assert!(answer([&note], false, None).is_none());
+        assert!(told_of_sleep([&note]).is_some());
     }
 }

@@ -9,11 +9,10 @@ use crate::wording::sleeps::{attempts, sleeps, whole};
 use crate::wording::unchecked::unchecked;
 use dormouse_base::loss::Losses;
 use dormouse_base::time::Ns;
-use dormouse_doctor::NO_STATE;
-use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
 use dormouse_doctor::formats;
 use dormouse_doctor::said::Printed;
+use dormouse_doctor::{First, NO_STATE, Report};
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -106,7 +105,7 @@ const BESIDE: usize = 5;
 
 /// The first line: the worst finding, or that there is none.
 fn answer(report: &Report, live: bool) -> String {
-    match report.findings.first() {
+    match report.first() {
         None if live => match report.sleeps.len() {
             0 => "Nothing wrong found: this machine has not slept since it was started.".into(),
             n => format!("Nothing wrong found: {} since this machine was started.", attempts(n)),
@@ -119,24 +118,11 @@ fn answer(report: &Report, live: bool) -> String {
         }
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
-        // Who woke it answers a question of its own.
-        Some(f) if f.id == "mode-wake-source" && f.level == Level::Note && all_judged(report) => {
-            f.sentence.clone()
-        }
-        // A sleep that failed is not right, though nothing is wrong.
-        Some(f) if f.id == "clock-alarm-abort" => f.sentence.clone(),
-        Some(f) if f.level == Level::Note => {
-            let told = report.findings.iter().find(|f| f.id == "not-judged");
-            let none = if told.is_none() { "Nothing wrong found" } else { "No rule found a fault" };
-            format!("{none}. {}", told.unwrap_or(f).sentence)
-        }
-        Some(f) => headline(f),
+        Some(First::Answer(f)) => f.sentence.clone(),
+        Some(First::NotJudged(f)) => format!("No rule found a fault. {}", f.sentence),
+        Some(First::Note(f)) => format!("Nothing wrong found. {}", f.sentence),
+        Some(First::Wrong(f)) => headline(f),
     }
-}
-
-/// Whether no error of a driver was left without a verdict.
-fn all_judged(report: &Report) -> bool {
-    report.findings.iter().all(|f| f.id != "not-judged")
 }
 
 /// The second line: how sure that is, and what else there is.

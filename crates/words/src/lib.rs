@@ -74,13 +74,21 @@ impl Explained {
 
     /// The finding that answers for a cycle whose log times no device.
     pub fn answer_of(&self, cycle: usize) -> Option<&Finding> {
-        let silent = self.capture.cycles[cycle].callbacks.is_empty();
+        let c = &self.capture.cycles[cycle];
+        if !c.callbacks.is_empty() {
+            return None;
+        }
         let waited = !self.waits_of(cycle).is_empty();
-        // Ends of callbacks that stand alone may name who took most of it.
-        let ranked = self.capture.ranked.iter().flat_map(|r| r.devices()).map(|d| d.1).max();
-        let owned = |f: &&Finding| ranked.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
-        let found = self.findings_of(cycle).filter(|f| silent && !owned(f));
-        dormouse_doctor::answer(found, waited)
+        let found = dormouse_doctor::answer(self.findings_of(cycle), waited, self.longest_end());
+        let bare = c.shows_its_end_alone();
+        found.or_else(|| {
+            dormouse_doctor::told_of_sleep(self.findings_of(cycle).filter(|_| bare && !waited))
+        })
+    }
+
+    /// The longest of the callbacks whose ends stand alone, which may name who took most.
+    pub(crate) fn longest_end(&self) -> Option<Ns> {
+        self.capture.ranked.iter().flat_map(|r| r.devices()).map(|d| d.1).max()
     }
 }
 

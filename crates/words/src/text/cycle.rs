@@ -79,8 +79,11 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
     if cycle.callbacks.is_empty() {
-        let named = matches!(cycle.outcome, Outcome::AbortedByDevice { device: Some(_), .. });
-        silent::show(page, &[capture], e.answer_of(i), waits, named);
+        let unnamed = match cycle.outcome {
+            Outcome::AbortedByDevice { device: Some(_), .. } => next::NO_TIMES.into(),
+            _ => silent::unnamed([(cycle, view)]),
+        };
+        silent::show(page, &[capture], e.answer_of(i), waits, unnamed);
     }
     for h in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: h.known };

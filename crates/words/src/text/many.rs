@@ -41,9 +41,10 @@ pub(super) fn show(
     if silent {
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
         found.sort_by_key(|f| f.level);
-        let ranked = captures.iter().any(|c| !c.ranked.is_empty());
-        let found = dormouse_doctor::answer(found, !waits.is_empty()).filter(|_| !ranked);
-        silent::show(page, &captures, found, &waits, false);
+        let longest = all.iter().filter_map(Explained::longest_end).max();
+        let found = dormouse_doctor::answer(found, !waits.is_empty(), longest);
+        let shown = cycles.iter().map(|(_, e, i)| (&e.capture.cycles[*i], &e.views[*i]));
+        silent::show(page, &captures, found, &waits, silent::unnamed(shown));
     }
     if groups.is_empty() {
         alone(page, cycles, silent);

@@ -5,41 +5,56 @@ use super::ranked;
 use super::safe::{right, safe};
 use crate::doctor::headline;
 use crate::wording::number::ms;
-use crate::wording::{next, waits as say};
+use crate::wording::{next, plural, waits as say};
 use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
+use dormouse_sleep::analyse::CycleView;
 
 /// The finding that answers, or the device whose duration stands alone in the log, if one
 /// does; and how to get a log that names devices.
-/// `named` says that a line above names a device all the same; `waits` are devices that the
-/// log's own lines name.
+/// `waits` are devices that the log's own lines name; `unnamed` says that none does.
 pub(super) fn show(
     page: &mut Page,
     captures: &[&Capture],
     found: Option<&Finding>,
     waits: &[Wait],
-    named: bool,
+    unnamed: String,
 ) {
     if found.is_none() && captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
-    match (waits.first(), named) {
-        _ if let Some(f) = found => {
-            page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
-            page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
-        }
-        (Some(longest), _) => {
-            page.wrapped(Ink::Strong, 0, 2, &safe(&say::answer(longest)));
-            page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
-        }
-        (None, true) => page.wrapped(Ink::Strong, 0, 2, next::NO_TIMES),
-        (None, false) => page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS),
+    let answer = found.map(headline).or_else(|| waits.first().map(say::answer));
+    page.wrapped(Ink::Strong, 0, 2, &safe(answer.as_ref().unwrap_or(&unnamed)));
+    if answer.is_some() {
+        page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
     }
     for c in next::PRINT_TIMES {
         page.line(&[(Ink::Strong, &format!("  {c}"))]);
     }
     page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+}
+
+/// What is said of cycles whose log names no device: what it tells of the sleep alone, where
+/// it times no phase.
+pub(super) fn unnamed<'a>(cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>) -> String {
+    let cycles: Vec<_> = cycles.into_iter().collect();
+    if !cycles.iter().all(|(c, _)| c.shows_its_end_alone()) {
+        return next::NO_CALLBACKS.into();
+    }
+    let asleep: Vec<Ns> = cycles.iter().filter_map(|(c, v)| v.rows.asleep(c)).collect();
+    match asleep[..] {
+        [] => next::NO_PHASES.into(),
+        [t] => format!("Asleep {t}. {}", next::NO_PHASES),
+        ref all => format!(
+            "Asleep {} in {}. {}",
+            all.iter().copied().sum::<Ns>(),
+            plural(all.len(), "sleep"),
+            next::NO_PHASES
+        ),
+    }
 }
 
 /// Devices that the log's own lines say were waited for, longest first.

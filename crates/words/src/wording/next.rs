@@ -153,6 +153,10 @@ pub const FOR_CERTAIN: &str = "To have each device's time, run these two as root
 pub const NO_TIMES: &str =
     "No device callbacks in this log, so no device's time is known. Run these two as root:";
 
+/// The same where nothing but the end of a sleep is timed.
+pub(crate) const NO_PHASES: &str =
+    "This log times no phase of a sleep and names no device of it. Run these two as root:";
+
 /// The two commands.
 pub(crate) const PRINT_TIMES: [&str; 2] =
     ["echo 1 > /sys/power/pm_print_times", "echo 1 > /sys/power/pm_debug_messages"];
