@@ -663,6 +663,9 @@ fn lines_of_the_platform_and_commands_tell_the_sleep_state() {
         Some(Mode::Standby)
     );
     assert_eq!(mode(&log(&[(7_100, "PM: resume from suspend-to-idle")])), Some(Mode::S2idle));
+    // The last word counts.
+    let asked = "# echo freeze > /sys/power/state\n# echo disk > /sys/power/state\n";
+    assert_eq!(mode(&format!("{asked}{}", log(&[]))), Some(Mode::Disk));
     assert_eq!(
         mode(&format!("# echo freeze > /sys/power/state\n{}", log(&[]))),
         Some(Mode::S2idle)

@@ -69,6 +69,7 @@ pub(super) fn asked(text: &[u8]) -> Option<Mode> {
         b"freeze" => Some(Mode::S2idle),
         b"standby" => Some(Mode::Standby),
         b"mem" => Some(Mode::Deep),
+        b"disk" => Some(Mode::Disk),
         _ => None,
     };
     let word = |t: &[u8]| t.iter().take_while(|b| b.is_ascii_alphabetic()).count();

@@ -175,8 +175,7 @@ impl<'t> Log<'t> {
 
     /// A cycle began with `r`: how does it say when, and is that another log?
     fn began(&mut self, r: &Record<'_>, at: u64) {
-        if let Some(mode) = self.asked.filter(|m| *m != Mode::Deep) {
-            self.asked = None;
+        if let Some(mode) = self.asked.take_if(|m| *m != Mode::Deep) {
             self.is_of(mode);
         }
         let when = match (r.time, prefix::order_of(r.said)) {

@@ -573,8 +573,8 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.cpu_from = Some(now);
         log.c.sleep_from = Some(now);
         // s2idle keeps them.
-        if log.asked == Some(Mode::Deep) {
-            log.is_of(Mode::Deep);
+        if let Some(mode) = log.asked.take_if(|m| *m == Mode::Deep) {
+            log.is_of(mode);
         }
     } else if text.starts_with(b"Enabling non-boot CPUs") {
         log.wake(now);
