@@ -32,19 +32,24 @@ fn row(text: &str, kind: Kind) -> Option<Battery> {
     rest.ends_with("realtime").then(|| Battery::Held { kind, name: name.trim().into(), ms, times })
 }
 
-/// A row of a table that somebody made of these reasons: name, count, time.
+/// A row of a table that somebody made of these reasons: the name, and in any order behind it
+/// a count and a time.
 pub(super) fn cell(text: &str) -> Option<Fact> {
     let row = text.trim().strip_prefix('|')?.trim_end_matches('|').replace('*', "");
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-    let [name, count, held] = cells[..] else { return None };
+    let (name, rest) = cells.split_first()?;
     // What is quoted is the name; words beside it are the writer's.
     let name = name.split('`').nth(1).unwrap_or(name);
-    let times = number(&count.replace(',', "")).filter(|n| n.1.is_empty())?.0;
-    let mut held = held.to_owned();
-    for unit in [" ms", " d", " h", " m", " s"] {
-        held = held.replace(unit, unit.trim_start());
-    }
-    let (ms, _) = time(&held).filter(|t| t.1.is_empty())?;
+    let count =
+        |cell: &&str| number(&cell.replace(',', "")).filter(|n| n.1.is_empty()).map(|n| n.0);
+    let held = |cell: &&str| {
+        let mut cell = (*cell).to_owned();
+        for unit in [" ms", " d", " h", " m", " s"] {
+            cell = cell.replace(unit, unit.trim_start());
+        }
+        time(&cell).filter(|t| t.1.is_empty()).map(|t| t.0)
+    };
+    let (times, ms) = (rest.iter().find_map(count)?, rest.iter().find_map(held)?);
     (!name.is_empty())
         .then(|| Fact::Android(Battery::Held { kind: Kind::Reason, name: name.into(), ms, times }))
 }
@@ -108,6 +113,8 @@ mod tests {
                 times: 1_204
             }))
         );
+        let other = cell("| `31 pmic:9 nfc` | 2 h 3 m 4 s | 4.1% | 1,204 | why |");
+        assert_eq!(other, cell("| 31 pmic:9 nfc | 1204 | 2h 3m 4s |"));
         assert_eq!(cell("| wakeup reason | count | time |"), None);
         for none in ["Wake lock: the longest", "Kernel Wake lock x: (2 times) realtime", "8h 2m"] {
             assert_eq!(of(none), None, "{none}");

@@ -339,7 +339,7 @@ fn bracketed(text: &str, unit: &str) -> Option<i64> {
     rest.is_empty().then_some(if word.starts_with('-') { -n } else { n })
 }
 
-/// `(sleep) dT = 362 (s), dQ = -9 (mAh) = …, P = -1498 (mW)`, a sleep hook that logs what was used.
+/// `(sleep) dT = 600 (s), dQ = -20 (mAh) = …, P = -1860 (mW)`, a sleep hook that logs what was used.
 fn hook(text: &str, lower: &str) -> Option<Window> {
     let (head, _) = lower.split_once("dt = ")?;
     let seconds = bracketed(text, "s")? / 1_000;
