@@ -7,10 +7,10 @@ use dormouse_base::phase::{Direction, Phase};
 /// A device that refuses (drivers/base/power/main.c:pm_dev_err, dpm_prepare).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal<'a> {
-    /// Driver and device, or the device alone; empty where somebody cut them off.
-    pub owner: &'a str,
-    /// Only the device: kernels before 5.10 do not name its driver.
-    pub no_driver: bool,
+    /// Its driver; empty before 5.10, where kernels do not name it.
+    pub driver: &'a str,
+    /// Its name; empty where somebody cut it off.
+    pub device: &'a str,
     /// The error.
     pub error: i32,
     /// What it refused; a phase of the way up ends no sleep.
@@ -24,10 +24,20 @@ pub struct Refusal<'a> {
 /// `PM: Device DEVICE not prepared for power transition: code -22` (3.0 to 5.11),
 /// `PM: Failed to prepare device DEVICE for power transition: error -16` (2.6).
 pub fn of_device(text: &str) -> Option<Refusal<'_>> {
+    refusal_in(text, phase)
+}
+
+/// The same of a device that does not stop for an image that was read:
+/// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`.
+pub fn of_restore(text: &str) -> Option<Refusal<'_>> {
+    refusal_in(text, |way| way.starts_with("quiesce").then_some(Phase::Suspend))
+}
+
+fn refusal_in(text: &str, phase: impl Fn(&str) -> Option<Phase>) -> Option<Refusal<'_>> {
     let bare = bare(text);
     if let Some(rest) = bare.strip_prefix("Failed to prepare device ") {
         let (owner, error) = rest.split_once(" for power transition: error ")?;
-        return refusal(owner, true, error, Phase::Prepare);
+        return refusal(("", owner), error, Phase::Prepare);
     }
     let (front, phase, error) =
         if let Some((front, error)) = bare.split_once("not prepared for power transition: code ") {
@@ -39,19 +49,23 @@ pub fn of_device(text: &str) -> Option<Refusal<'_>> {
         };
     let front = front.trim_end();
     if let Some(device) = front.strip_prefix("Device ") {
-        return refusal(device, true, error, phase);
+        return refusal(("", device), error, phase);
     }
     // Drivers say such things of themselves, without the core's mark.
     let marked = front.is_empty() && bare.len() < text.len();
     let owner = front.strip_suffix(": PM:").or(marked.then_some(""))?;
-    refusal(owner, false, error, phase)
+    refusal(owner.trim().rsplit_once(' ').unwrap_or(("", owner)), error, phase)
 }
 
-fn refusal<'a>(owner: &'a str, no_driver: bool, error: &str, phase: Phase) -> Option<Refusal<'a>> {
+fn refusal<'a>(
+    (driver, device): (&'a str, &'a str),
+    error: &str,
+    phase: Phase,
+) -> Option<Refusal<'a>> {
     let error = error.trim();
     let end = error.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(error.len());
     let error = error[..end].parse().ok().filter(|&e: &i32| e != 0)?;
-    Some(Refusal { owner: owner.trim(), no_driver, error, phase })
+    Some(Refusal { driver: driver.trim(), device: device.trim(), error, phase })
 }
 
 /// `suspend noirq`, `freeze late async`: words of drivers/base/power/main.c:pm_verb, and what
@@ -98,6 +112,14 @@ pub fn of_core(text: &str) -> Option<Phase> {
     (!text.ends_with("aborting resume")).then_some(said.1)
 }
 
+/// `Error -12 creating image`, `… creating hibernation image`: the error
+/// (kernel/power/hibernate.c:create_image).
+pub fn of_image(text: &str) -> Option<i32> {
+    let (error, what) = bare(text).strip_prefix("Error ")?.split_once(' ')?;
+    let is = matches!(what.trim_end(), "creating image" | "creating hibernation image");
+    error.parse().ok().filter(|_| is)
+}
+
 /// `Error taking CPU3 down: -16`: which CPU, and the error.
 pub fn cpu(text: &str) -> Option<(&str, i32)> {
     let (cpu, error) = bare(text).strip_prefix("Error taking ")?.split_once(" down: ")?;
@@ -125,11 +147,12 @@ mod tests {
 
     #[test]
     fn every_kernel_says_it_in_its_words() {
-        fn of(text: &str) -> Option<(&str, i32, Phase)> {
-            of_device(text).map(|r| (r.owner, r.error, r.phase))
+        fn of(text: &str) -> Option<(String, i32, Phase)> {
+            let owner = |r: &Refusal<'_>| format!("{} {}", r.driver, r.device).trim().to_string();
+            of_device(text).map(|r| (owner(&r), r.error, r.phase))
         }
-        fn said(owner: &str, error: i32, phase: Phase) -> Option<(&str, i32, Phase)> {
-            Some((owner, error, phase))
+        fn said(owner: &str, error: i32, phase: Phase) -> Option<(String, i32, Phase)> {
+            Some((owner.into(), error, phase))
         }
         assert_eq!(
             of("sdhci 4e000.mmc: PM: failed to suspend noirq: error -110"),
@@ -156,7 +179,14 @@ mod tests {
         );
         // What drivers say of themselves, what ends a restore, and what is no failure.
         assert_eq!(of("foo 3-0050: failed to suspend: error -6"), None);
-        assert_eq!(of("nvme nvme1: PM: failed to quiesce async: error -5"), None);
+        let quiesce = "nvme nvme1: PM: failed to quiesce async: error -5";
+        assert_eq!(of(quiesce), None);
+        let restore = of_restore(quiesce).map(|r| (r.driver, r.device, r.error));
+        assert_eq!(restore, Some(("nvme", "nvme1", -5)));
+        for mark in ["PM: ", "PM: hibernation: "] {
+            assert_eq!(of_image(&format!("{mark}Error -12 creating image")), Some(-12));
+        }
+        assert_eq!(of_image("Error -12 creating a queue"), None);
         assert_eq!(of("PM: Device 3-0050 failed to suspend: error 0"), None);
     }
 

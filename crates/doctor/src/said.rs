@@ -100,16 +100,11 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
                 && (device.is_empty() || f.about.devices.iter().any(|d| d.name == device))
         })
     };
-    let core = || refusal::of_core(&m.text).is_some() || m.says("Error ") && m.has(" creating ");
+    let core = || refusal::of_core(&m.text).is_some() || refusal::of_image(&m.text).is_some();
+    let refused = || refusal::of_device(&m.text).or_else(|| refusal::of_restore(&m.text));
     returned(m).is_some_and(|f| of(f.device, f.error))
-        || nameless(m).is_some_and(|e| of("", e))
+        || refused().is_some_and(|r| r.device.is_empty() && of("", r.error))
         || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
-}
-
-/// The error of `PM: failed to suspend async: error -16`, which somebody cut the device off.
-fn nameless(m: &Message) -> Option<i32> {
-    let rest = m.text.strip_prefix("PM: failed to ")?;
-    rest.split_once(": error ")?.1.trim().parse().ok()
 }
 
 /// Whether a message tells of an error, by its words.

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Failed<'a> {
     pub device: &'a str,
     /// Its driver; empty if the line does not say.
-    driver: &'a str,
+    pub driver: &'a str,
     pub error: i32,
     /// It failed on the way up, which ends no sleep.
     up: bool,
@@ -28,10 +28,8 @@ pub(crate) struct Failed<'a> {
 
 pub(crate) fn failed(m: &Message) -> Option<Failed<'_>> {
     let r = refusal::of_device(&m.text)?;
-    let split = if r.no_driver { None } else { r.owner.rsplit_once(' ') };
-    let (driver, device) = split.unwrap_or(("", r.owner));
-    let known = !device.is_empty() && !device.contains(' ');
-    known.then_some(Failed { device, driver, error: r.error, up: r.is_up() })
+    let known = !r.device.is_empty() && !r.device.contains(' ');
+    known.then_some(Failed { device: r.device, driver: r.driver, error: r.error, up: r.is_up() })
 }
 
 /// A callback that returned an error, which main.c tells once more in the words of
@@ -461,6 +459,7 @@ pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
 ///
 /// kernel/cpu.c:freeze_secondary_cpus prints a text of its own, and Android
 /// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
+/// Android counts tries that were given up; no row of that table is a line of one.
 fn pending(m: &Message) -> bool {
     let says = |w: &&str| m.says(w);
     let is = PENDING[..3].iter().any(says) || m.has(PENDING[3]) || m.has(PENDING[4]);
@@ -671,6 +670,7 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
         out.push(f);
     }
 }
+
 /// Whether a message gives an attempt up before it slept: tasks that do not freeze, devices
 /// that refuse, a wakeup (drivers/base/power/main.c:dpm_show_time tells of whole phases), an
 /// image that finds no memory.
@@ -683,7 +683,6 @@ pub(crate) fn gives_up(m: &Message) -> bool {
         || (m.says("Freezing ") || m.has(" of devices ")) && ended()
         || m.has("pages short")
 }
-
 
 /// Whether the attempt failed before it slept.
 pub(crate) fn ended_early(case: &Case, a: &Attempt) -> bool {

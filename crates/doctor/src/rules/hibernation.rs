@@ -11,27 +11,16 @@ use crate::words::Words;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 
-/// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`
-/// (drivers/base/power/main.c:pm_dev_err, for PM_EVENT_QUIESCE).
-fn refuses(m: &Message) -> Option<(&Message, Device, i32)> {
-    let (front, rest) = m.text.split_once("failed to quiesce")?;
-    refused(m, front, rest.split_once("error ")?.1)
+/// A device that does not stop for an image that was read; where a text has no more, the
+/// callback that returned the error.
+fn refuses(m: &Message) -> Option<(Device, i32)> {
+    let r = refusal::of_restore(&m.text)?;
+    Some((Device { name: r.device.into(), driver: r.driver.into() }, r.error))
 }
 
-/// `amdgpu 0000:03:00.0: PM: pci_pm_freeze(): amdgpu_pmops_freeze [amdgpu] returns -5`
-/// (drivers/base/power/main.c:__suspend_report_result), where a text has no more.
-fn returns(m: &Message) -> Option<(&Message, Device, i32)> {
-    let (front, rest) = m.text.split_once(": PM: ")?;
-    let error = rest.split_once("(): ")?.1.split_once(" returns ")?.1;
-    refused(m, front, error).filter(|r| r.2 < 0)
-}
-
-fn refused<'a>(m: &'a Message, front: &str, error: &str) -> Option<(&'a Message, Device, i32)> {
-    let error = error.trim().parse().ok()?;
-    let front = front.trim_end().trim_end_matches("PM:").trim_end().trim_end_matches(':');
-    let front = front.strip_prefix("PM: Device ").unwrap_or(front);
-    let (driver, name) = front.rsplit_once(' ').unwrap_or(("", front));
-    Some((m, Device { name: name.to_string(), driver: driver.to_string() }, error))
+fn returns(m: &Message) -> Option<(Device, i32)> {
+    let f = abort::returned(m)?;
+    Some((Device { name: f.device.into(), driver: f.driver.into() }, f.error))
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -80,10 +69,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // hibernation_restore stops the devices of the kernel that read it
     // (kernel/power/hibernate.c): it says "Failed to load image" if one refuses, too.
     let loaded = case.messages.having("Image successfully loaded").next().map(|(at, _)| at);
-    let rest = loaded.map(|at| case.messages[at..].iter());
-    let refused =
-        rest.and_then(|mut r| r.clone().find_map(refuses).or_else(|| r.find_map(returns)));
-    if let (Some((m, device, error)), false) = (refused, load.is_empty()) {
+    let rest = loaded.map_or(&[][..], |at| &case.messages[at..]);
+    let first =
+        |of: fn(&Message) -> Option<(Device, i32)>| rest.iter().find_map(|m| Some((m, of(m)?)));
+    let refused = first(refuses).or_else(|| first(returns));
+    if let (Some((m, (device, error))), false) = (refused, load.is_empty()) {
         // It is no sleep that it ended.
         out.retain(|f| f.id != "device-failed" || f.evidence.iter().all(|e| e.line != m.line));
         let f = broken("hib-device-refused")
@@ -137,14 +127,8 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| told(f) && f.level == Level::Broken) {
         return;
     }
-    let error = |m: &Message| -> Option<i32> {
-        let rest = m.says("Error ").then(|| m.after("Error ")).flatten()?;
-        let (number, rest) = rest.split_once(' ')?;
-        let makes = rest.starts_with("creating image") || rest.starts_with("creating hibernation");
-        number.parse().ok().filter(|_| makes)
-    };
     let is = |m: &Message| {
-        // What went wrong when one was read, or after, is told elsewhere.
+        // What went wrong after one was read is told elsewhere.
         let later = m.has("resum") || m.has("Hardware changed");
         let fails = |text: &Words| {
             let failed = |k: Known<'_>| {
@@ -168,6 +152,22 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
     }
     let Some(first) = said.first() else { return not_read(&read, out) };
     let f = match said.iter().find_map(|m| refusal::of_image(&m.text)) {
+        Some(error) => broken("hib-not-made")
+            .says(format!(
+                "Hibernation failed: the kernel could not make the image of the memory: {}.",
+                say::told(error)
+            ))
+            .of_error(error),
+        None => broken("hib-not-made")
+            .says(format!("Hibernation failed; the kernel says why: \"{}\".", first.text.trim())),
+    };
+    out.push(
+        f.look("Free memory first: close programs, empty tmpfs; the kernel needs as much as the image has, free at once.")
+            .when(Some(Direction::Suspend), None)
+            .shown_by(lines(said)),
+    );
+}
+
 /// Whether only the reading of an image fails with such words (kernel/power/swap.c:
 /// load_compressed_image, swsusp_check, hib_end_io, 3.0 to 7.3).
 fn reads(m: &Message) -> bool {
@@ -196,22 +196,6 @@ fn not_read(said: &[&Message], out: &mut Vec<Finding>) {
             .look("Whatever lies between swap and disk must pass the image on unchanged, and the kernel that reads it must be the one that wrote it.")
             .when(Some(Direction::Resume), None)
             .shown_by(lines(said.iter().copied())),
-    );
-}
-
-        Some(error) => broken("hib-not-made")
-            .says(format!(
-                "Hibernation failed: the kernel could not make the image of the memory: {}.",
-                say::told(error)
-            ))
-            .of_error(error),
-        None => broken("hib-not-made")
-            .says(format!("Hibernation failed; the kernel says why: \"{}\".", first.text.trim())),
-    };
-    out.push(
-        f.look("Free memory first: close programs, empty tmpfs; the kernel needs as much as the image has, free at once.")
-            .when(Some(Direction::Suspend), None)
-            .shown_by(lines(said)),
     );
 }
 
@@ -386,6 +370,22 @@ mod tests {
         assert!(found[0].1.contains("could not be read back"), "{}", found[0].1);
         let fine = [all[0], (160, "xe 0000:07:00.0: PM: pci_pm_freeze(): xe_pci_freeze returns 0")];
         assert!(ids(&fine).is_empty());
+    }
+
+    #[test]
+    fn an_image_that_cannot_be_read_is_none_that_was_not_made() {
+        let load = (90, "PM: hibernation: Loading and decompressing image data (7021 pages)...");
+        for failed in ["PM: Invalid image CRC32!", "PM: Failed to allocate crc"] {
+            let found = ids(&[load, (100, failed)]);
+            assert_eq!((found.len(), found[0].0), (1, "hib-load-failed"), "{found:?}");
+        }
+        assert_eq!(ids(&[(100, "PM: Invalid image CRC32!")])[0].0, "hib-load-failed");
+        assert_eq!(ids(&[(100, "PM: Failed to allocate crc")])[0].0, "hib-not-made");
+        // Kernels before 5.8 have no second mark.
+        for mark in ["PM: ", "PM: hibernation: "] {
+            let text = format!("{mark}Cannot allocate copy bitmap");
+            assert_eq!(ids(&[(100, &text)])[0].0, "hib-not-made");
+        }
     }
 
     #[test]

@@ -540,9 +540,7 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
 
 /// The device of `refusal` ended the way down.
 fn refused(log: &mut Log<'_>, refusal: &Refusal<'_>) {
-    let owner = refusal.owner.as_bytes();
-    let (driver, device) =
-        if refusal.no_driver { (&b""[..], owner) } else { super::calls::split(owner) };
+    let (driver, device) = (refusal.driver.as_bytes(), refusal.device.as_bytes());
     let (at, errno) = (log.now, refusal.error);
     // Somebody cut the name off, which the line before has too.
     let nameless = device.is_empty();
