@@ -46,6 +46,7 @@ mod night;
 mod part;
 mod pass;
 mod read;
+mod time_of_day;
 mod way;
 
 pub use error::ReadError;

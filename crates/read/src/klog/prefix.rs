@@ -8,6 +8,7 @@
 
 use crate::months::ENGLISH;
 use crate::text;
+use crate::time_of_day::{TimeOfDay, zone};
 use dormouse_base::pairs::Pairs;
 use dormouse_base::time::Ns;
 
@@ -315,9 +316,7 @@ pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
     }
     let field =
         |from: usize, to: usize| said.get(from..to).map(<[u8]>::trim_ascii).and_then(decimal);
-    let clock = |at: usize| {
-        Some(field(at, at + 2)? * 3600 + field(at + 3, at + 5)? * 60 + field(at + 6, at + 8)?)
-    };
+    let clock = |at: usize| Some(TimeOfDay::read(said.get(at..)?)?.ns / 1_000_000_000);
     let day = |y: i64, m: i64, d: i64| ((y * 12 + m) * 31 + d) * 86_400;
     if said.get(2) == Some(&b':') {
         return Some((false, clock(0)?));
@@ -482,11 +481,9 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
         return None;
     }
     let (y, m, d) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
-    let (h, min, s) = (field(11, 13)?, field(14, 16)?, field(17, 19)?);
-    let digits = line[20..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
-    let fraction = scaled(line.get(20..20 + digits)?)?;
-    let seconds = ((civil_days(y, m, d) * 24 + h) * 60 + min) * 60 + s - zone(&line[20 + digits..]);
-    Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
+    let time = TimeOfDay::read(line.get(11..)?).filter(|t| t.digits > 0)?;
+    let seconds = civil_days(y, m, d) * 86_400 - zone(&line[11 + time.len..]);
+    Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(time.ns)?))
 }
 
 /// Days since 1970 of a day of the proleptic Gregorian calendar, whose years begin in March
@@ -494,18 +491,6 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
 pub(crate) fn civil_days(y: i64, m: i64, d: i64) -> i64 {
     let (y, m) = if m > 2 { (y, m - 3) } else { (y - 1, m + 9) };
     y * 365 + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + d - 1 - 719_468
-}
-
-/// `+01:00` or `+0100` behind a time, in seconds.
-fn zone(text: &[u8]) -> i64 {
-    let (sign, rest) = match text.first() {
-        Some(b'+') => (1, &text[1..]),
-        Some(b'-') => (-1, &text[1..]),
-        _ => return 0,
-    };
-    let field = |from: usize| rest.get(from..from + 2).and_then(decimal);
-    let minutes = field(if rest.get(2) == Some(&b':') { 3 } else { 2 });
-    sign * (field(0).unwrap_or(0) * 3_600 + minutes.unwrap_or(0) * 60)
 }
 
 /// `Sep 01 10:11:12.123456` of `journalctl -o short-precise`, in [`some_year`]; only with
@@ -534,15 +519,9 @@ fn android(line: &[u8]) -> Option<Ns> {
 /// A time without its year: that of 2000, so that nobody takes it for a time of the kernel.
 /// `clock` is `10:11:12.5`.
 fn some_year(month: i64, day: i64, clock: &[u8]) -> Option<Ns> {
-    let field = |from: usize, to: usize| clock.get(from..to).and_then(decimal);
-    if clock.get(2) != Some(&b':') || clock.get(8) != Some(&b'.') {
-        return None;
-    }
-    let (h, min, s) = (field(0, 2)?, field(3, 5)?, field(6, 8)?);
-    let digits = clock[9..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
-    let fraction = scaled(clock.get(9..9 + digits)?)?;
-    let days = civil_days(2000, month, day);
-    Some(Ns((((days * 24 + h) * 60 + min) * 60 + s) * 1_000_000_000 + fraction))
+    let dot = clock.get(8) == Some(&b'.');
+    let time = TimeOfDay::read(clock).filter(|t| dot && t.digits > 0)?;
+    Some(Ns(civil_days(2000, month, day) * 86_400_000_000_000 + time.ns))
 }
 
 /// A fraction of up to nine digits, in billionths.

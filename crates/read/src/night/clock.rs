@@ -1,6 +1,7 @@
 //! When a sleep began and ended by the clock on the wall, as whoever kept a log wrote it.
 
 use crate::months::{ENGLISH, english};
+use crate::time_of_day::{TimeOfDay, zone};
 use dormouse_doctor::night::Fact;
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
@@ -29,23 +30,13 @@ pub(super) fn kept(raw: &[u8]) -> Option<i64> {
     }
     let value = &raw[find(raw, NAME)? + NAME.len()..];
     let from = value.iter().take(8).position(u8::is_ascii_digit)?;
-    let digits = value[from..].iter().take(16).copied().take_while(u8::is_ascii_digit);
-    digits
-        .collect::<Vec<u8>>()
-        .utf8_chunks()
-        .next()?
-        .valid()
-        .parse::<i64>()
-        .ok()
-        .map(|us| us / 1_000)
+    let digits = value[from..].iter().take(16).take_while(|b| b.is_ascii_digit());
+    Some(digits.fold(0, |n, b| n * 10 + i64::from(b - b'0')) / 1_000)
 }
 
 /// A line that begins or ends a sleep, with the time that its keeper or an Android kernel
 /// wrote: a journal beside the message, where it was `kept`.
 fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
-    if !COMMON.iter().any(|f| f.find(raw).is_some()) {
-        return None;
-    }
     let (at, mark, begins) = MARKS.iter().find_map(|m| Some((find(raw, m.0)?, m.0, m.1)))?;
     // `suspend exit 2020-06-07 16:27:41.143921418 UTC` (kernel/power/suspend.c of Android's
     // common kernels, 4.9 to 6.6).
@@ -93,19 +84,9 @@ pub(super) fn date(text: &str) -> Option<i64> {
 
 /// Milliseconds since some day of a time in the calendar.
 fn since(y: i64, m: i64, d: i64, clock: &str) -> Option<i64> {
-    let mut parts = clock.split([':', '.', ',']);
-    let mut n = || parts.next()?.get(..2)?.parse::<i64>().ok();
-    let (h, min, s) = (n()?, n()?, n()?);
-    let fraction: String = clock
-        .split(['.', ','])
-        .nth(1)
-        .map_or(String::new(), |f| f.chars().take_while(char::is_ascii_digit).take(3).collect());
-    let ms: i64 = if fraction.is_empty() { 0 } else { format!("{fraction:0<3}").parse().ok()? };
+    let time = TimeOfDay::read(clock.as_bytes())?;
     let known = (1..=12).contains(&m) && (1..=31).contains(&d) && (1970..3000).contains(&y);
-    if !known || h > 23 || min > 59 {
-        return None;
-    }
-    Some((((crate::klog::civil_days(y, m, d) * 24 + h) * 60 + min) * 60 + s) * 1_000 + ms)
+    known.then(|| crate::klog::civil_days(y, m, d) * 86_400_000 + time.ms())
 }
 
 /// `2020-06-07 16:27:41.143921418`, `2025-05-14T00:01:21+02:00`.
@@ -115,36 +96,22 @@ fn iso(text: &str) -> Option<i64> {
     let word = clock.split(' ').next()?;
     let clock = word.split(['+', '-', 'Z']).next()?;
     let mut d = day.split('-').map(|n| n.parse::<i64>().ok());
-    Some(since(d.next()??, d.next()??, d.next()??, clock)? - zone(&word[clock.len()..]))
-}
-
-/// How far `+02:00` or `-0530` is ahead of the time in Greenwich, in ms.
-fn zone(text: &str) -> i64 {
-    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    let (Some(sign), Some(Ok(n))) = (text.chars().next(), digits.get(..4).map(str::parse::<i64>))
-    else {
-        return 0;
-    };
-    let ahead = (n / 100 * 60 + n % 100) * 60_000;
-    match sign {
-        '+' => ahead,
-        '-' => -ahead,
-        _ => 0,
-    }
+    Some(
+        since(d.next()??, d.next()??, d.next()??, clock)?
+            - zone(&word.as_bytes()[clock.len()..]) * 1_000,
+    )
 }
 
 /// `19:56:10`, the time of day alone, as people write it: of some day.
 fn by_hand(text: &str) -> Option<i64> {
-    let clock = text.get(..8).filter(|c| c.as_bytes()[2] == b':' && c.as_bytes()[5] == b':')?;
-    text[8..].starts_with([' ', '.', ',']).then_some(())?;
-    since(2001, 1, 1, clock)
+    let time = TimeOfDay::read(text.as_bytes())?;
+    text[8..].starts_with([' ', '.', ',']).then(|| time.ms())
 }
 
 /// Marks of a line, of which people join two: `19:56:10 suspend entry -> 19:58:41 suspend exit`.
 pub(crate) fn marks(raw: &[u8], kept: Option<i64>) -> impl Iterator<Item = Fact> {
-    let has_mark = COMMON.iter().any(|f| f.find(raw).is_some());
-    let arrows = [&b"->"[..], "→".as_bytes()].into_iter().filter(|_| has_mark);
-    let arrow = arrows.into_iter().find_map(|a| Some((find(raw, a)?, a.len())));
+    let raw = if COMMON.iter().any(|f| f.find(raw).is_some()) { raw } else { b"" };
+    let arrow = [&b"->"[..], "→".as_bytes()].iter().find_map(|a| Some((find(raw, a)?, a.len())));
     let (first, second) = match arrow {
         Some((at, len)) => (&raw[..at], raw[at + len..].trim_ascii_start()),
         None => (raw, &b""[..]),

@@ -1,6 +1,8 @@
 //! Lines of logind, systemd, sleep hooks, networks and Android around a sleep, with their times.
 
 use super::shown::shown;
+use crate::time_of_day::TimeOfDay;
+use dormouse_base::pairs::Pairs;
 use dormouse_doctor::way::{Kind, Step};
 use memchr::memmem::find;
 
@@ -349,33 +351,19 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
 
 /// `23:04:26.858` at `at`.
 fn clock<'a>(text: &'a str, day: &'a str, at: usize) -> Option<(Stamp<'a>, usize)> {
-    let t = text.get(at..)?.as_bytes();
-    let two = |i: usize| -> Option<i64> {
-        let pair = t.get(i..i + 2)?;
-        pair.iter()
-            .all(u8::is_ascii_digit)
-            .then(|| i64::from(pair[0] - b'0') * 10 + i64::from(pair[1] - b'0'))
-    };
-    let colon = |i: usize| t.get(i) == Some(&b':');
-    let (h, m, s) = (two(0)?, two(3)?, two(6)?);
-    if !(colon(2) && colon(5)) || h > 23 || m > 59 || s > 60 {
-        return None;
-    }
-    let digits = match t.get(8) {
-        Some(b'.' | b',') => t[9..].iter().take_while(|c| c.is_ascii_digit()).count(),
-        _ => 0,
-    };
-    let ms =
-        (0..3).fold(0, |n, i| n * 10 + if i < digits { i64::from(t[9 + i] - b'0') } else { 0 });
-    let grain = match digits {
+    let time = TimeOfDay::read(text.get(at..)?.as_bytes())?;
+    let stamp = Stamp { day, ms: time.ms(), grain: grain(time.digits), wall: true };
+    Some((stamp, at + time.len))
+}
+
+/// How coarse a stamp is whose fraction has so many digits, in ms.
+fn grain(digits: usize) -> i64 {
+    match digits {
         0 => 1_000,
         1 => 100,
         2 => 10,
         _ => 1,
-    };
-    let len = if digits > 0 { 9 + digits } else { 8 };
-    let ms = ((h * 60 + m) * 60 + s) * 1_000 + ms;
-    Some((Stamp { day, ms, grain, wall: true }, at + len))
+    }
 }
 
 /// `[ 18360.351234]`, `18360.35 | …`: seconds since the start, with a fraction.
@@ -390,13 +378,9 @@ fn monotonic(text: &str) -> Option<(Stamp<'_>, usize)> {
     let n: i64 = inner[..whole].parse().ok().filter(|n| *n < 10_000_000_000)?;
     let b = rest.as_bytes();
     let ms = (0..3).fold(0, |n, i| n * 10 + if i < digits { i64::from(b[i] - b'0') } else { 0 });
-    let grain = match digits {
-        1 => 100,
-        2 => 10,
-        _ => 1,
-    };
     let len = text.len() - rest.len() + digits;
-    Some((Stamp { day: "since the start", ms: n * 1_000 + ms, grain, wall: false }, len))
+    let (day, grain) = ("since the start", grain(digits));
+    Some((Stamp { day, ms: n * 1_000 + ms, grain, wall: false }, len))
 }
 
 #[cfg(test)]
