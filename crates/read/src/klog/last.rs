@@ -1,7 +1,7 @@
 //! Where the log of a sleep ends that never came back: what a kernel kept over a restart.
 
 use super::calls::{self, Line};
-use super::phase::of as phase_of;
+use super::phase;
 use super::{Item, records};
 use crate::text;
 use dormouse_base::phase::Phase;
@@ -34,7 +34,7 @@ pub fn last_words(bytes: &[u8]) -> Option<Last> {
             Some(Line::Call { device, function, .. }) => {
                 // No callback runs before.
                 let now = phase.filter(|p| *p > Phase::Suspend).unwrap_or(Phase::Suspend);
-                phase = Some(phase_of(function, now, false));
+                phase = Some(phase::of(function, now, false));
                 running.retain(|d| **d != *device);
                 running.push(device.into());
             }
@@ -59,14 +59,9 @@ pub fn last_words(bytes: &[u8]) -> Option<Last> {
 fn behind(said: &[u8]) -> Option<Phase> {
     let begins = |word: &[u8]| said.starts_with(word);
     if let Some(at) = text::find(said, b" of devices complete") {
-        return Some(match &said[..at] {
-            b"suspend" | b"freeze" | b"poweroff" => Phase::Late,
-            b"late suspend" | b"late freeze" | b"late poweroff" => Phase::Noirq,
-            b"noirq suspend" | b"noirq freeze" | b"noirq poweroff" => Phase::Asleep,
-            b"noirq resume" | b"noirq thaw" | b"noirq restore" => Phase::ResumeEarly,
-            b"early resume" | b"early thaw" | b"early restore" => Phase::Resume,
-            b"resume" | b"thaw" | b"restore" => Phase::Complete,
-            _ => return None,
+        return Some(match phase::named(&said[..at])?.0 {
+            Phase::Noirq => Phase::Asleep,
+            over => phase::after(over, false),
         });
     }
     Some(match () {
