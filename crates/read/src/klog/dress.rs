@@ -63,12 +63,15 @@ fn bullet(text: &[u8]) -> Option<&[u8]> {
 fn without_bullet(line: &[u8]) -> Option<Vec<u8>> {
     let body = prefix::quotes(line);
     let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at))?;
+    if !bullet(&body[..=word])?.is_empty() {
+        return None;
+    }
     let rest = &body[word + 1..];
     let is = |b: &u8| b.is_ascii_digit() || *b == b' ';
     let stamp = rest.strip_prefix(b"[").is_some_and(|r| r.first().is_some_and(is));
     let quotes = &line[..line.len() - body.len()];
     let known = stamp || rest.starts_with(b"PM: ") || text::find(rest, b": PM: ").is_some();
-    (known && bullet(&body[..=word])?.is_empty()).then(|| [quotes, rest].concat())
+    known.then(|| [quotes, rest].concat())
 }
 
 /// Without the escape sequences of `dmesg --color=always` and the tags of a web page, and

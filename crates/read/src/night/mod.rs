@@ -304,8 +304,8 @@ impl Reading {
         }
         self.reasons |= lower.contains("wakeup reason");
         let next = || rest.ahead(1).first().map_or(String::new(), ToString::to_string);
-        if (text.trim_start().starts_with('|') || !prose::is_sentence(text))
-            && (text.contains("Ah") || text.contains("Wh"))
+        if (text.contains("Ah") || text.contains("Wh"))
+            && (text.trim_start().starts_with('|') || !prose::is_sentence(text))
             && let Some(w) = charge::window(text, lower, &self.before, &next())
         {
             self.push(at, text, Fact::Window(w));

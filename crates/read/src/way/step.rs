@@ -252,8 +252,8 @@ impl Reading {
 fn is_brief(line: &str) -> bool {
     let b = line.as_bytes();
     let level = b.len() > 4 && b"VDIWEF".contains(&b[0]) && b[1] == b'/';
-    let tag = line.split_once("): ").and_then(|(head, _)| head.split_once('('));
-    level && tag.is_some_and(|(_, pid)| pid.bytes().all(|c| c == b' ' || c.is_ascii_digit()))
+    let tag = || line.split_once("): ")?.0.split_once('(');
+    level && tag().is_some_and(|(_, pid)| pid.bytes().all(|c| c == b' ' || c.is_ascii_digit()))
 }
 
 /// What stands behind `CET 2014: ` of `date`, where a line has it.
@@ -300,7 +300,9 @@ fn kind(words: &str) -> Kind {
             }
         }
     }
-    let found = WORDS.iter().find(|w| words.contains(w.0)).map(|w| w.1);
+    let pairs = Pairs::of(words.as_bytes());
+    let has = |w: &str| pairs.may_have(w.as_bytes()) && words.contains(w);
+    let found = WORDS.iter().find(|w| has(w.0)).map(|w| w.1);
     let kernel = words.contains("kernel:");
     match found {
         // A driver's timeout is the kernel's matter.
