@@ -81,36 +81,35 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     if said.is_empty() {
         return;
     }
-    let processor = said.iter().all(|m| refused(m) == Some(true));
-    let who = if processor {
-        "the processor never reached its deepest state, so the platform could not"
-    } else {
-        "its power management unit never reached the deepest state"
-    };
     let kept = platform::kept(case);
     let named =
         kept.is_some() || latency::is_named(case) || case.messages.has("LPI: Constraint not met");
     let unknown = match &kept {
-        Some(k) if k.short => format!(" {}", k.words),
+        Some(k) if k.of_parts => format!(" {}", k.words),
         _ if named => String::new(),
         _ => " The text does not say what kept it.".into(),
     };
     let (often, all) = share(case, &said);
-    let how = if often < all {
-        format!(
-            "In {often} of {all} sleeps the machine slept in name only: {}",
-            who.replace("never reached", "did not reach")
-        )
+    let (how, reached) = if often < all {
+        let some = format!("In {often} of {all} sleeps the machine slept in name only");
+        (some, "did not reach")
     } else {
-        format!("The machine slept in name only{}: {who}", say::and_times(often))
+        let each = format!("The machine slept in name only{}", say::and_times(often));
+        (each, "never reached")
+    };
+    let processor = said.iter().all(|m| refused(m) == Some(true));
+    let who = if processor {
+        format!("the processor {reached} its deepest state, so the platform could not")
+    } else {
+        format!("its power management unit {reached} the deepest state")
     };
     let f = name_only(Confidence::Certain)
-        .says(format!("{how}.{unknown}"))
+        .says(format!("{how}: {who}.{unknown}"))
         .look(platform::CONSTRAINTS)
         .times(often)
         .shown_by(lines(said));
     out.push(match kept {
-        Some(k) if k.short => f.shown_by(k.evidence),
+        Some(k) if k.of_parts => f.shown_by(k.evidence),
         Some(k) => f.because(k.words).shown_by(k.evidence),
         None => f,
     });

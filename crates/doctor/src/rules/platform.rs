@@ -15,8 +15,8 @@ use dormouse_base::time::Ns;
 pub(super) struct Kept {
     /// As a sentence.
     pub words: String,
-    /// Short enough to stand beside what it kept.
-    pub short: bool,
+    /// It names parts of an AMD chip that were active, which stand beside what they kept.
+    pub of_parts: bool,
     /// The lines.
     pub evidence: Vec<Evidence>,
 }
@@ -43,7 +43,7 @@ pub(super) fn kept(case: &Case) -> Option<Kept> {
         _ => format!("These conditions of SLP_S0 were not met: {}.", names.join(", ")),
     };
     let evidence = unmet.iter().take(8).map(|u| Evidence::from(u.1)).collect();
-    Some(Kept { words, short: false, evidence })
+    Some(Kept { words, of_parts: false, evidence })
 }
 
 /// A part that was active for less, in microseconds, may have been so on the way down.
@@ -84,7 +84,7 @@ fn parts(case: &Case) -> Option<Kept> {
             "Its table has as active: {}{rest}. Whether that alone kept it is not proven.",
             list.join(", ")
         ),
-        short: true,
+        of_parts: true,
         evidence: active.iter().map(|t| Evidence::from(t.2)).collect(),
     })
 }

@@ -379,7 +379,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
     if told_depth(out) {
         return;
     }
-    let parts = platform::kept(case).filter(|k| k.short);
+    let parts = platform::kept(case).filter(|k| k.of_parts);
     // Before the first sleep of a boot all of it is as empty.
     let succeeded = |v: &Value| v.name() == "success" && v.value.parse().is_ok_and(|n: u64| n > 0);
     let slept = case.night.items.iter().any(|i| matches!(i.fact, Fact::Slept(_)))
