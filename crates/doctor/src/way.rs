@@ -160,6 +160,13 @@ impl Way {
     }
 }
 
+impl Step {
+    /// Its line as evidence.
+    pub(crate) fn shown(&self) -> Evidence {
+        shown(self.line, &self.text)
+    }
+}
+
 /// Evidence of a line and its words.
 pub(crate) fn shown(line: u64, text: &str) -> Evidence {
     Evidence { line, text: text.into(), ..Evidence::default() }

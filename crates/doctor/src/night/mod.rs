@@ -189,6 +189,14 @@ impl Night {
         self.items.iter().any(|i| judged(&i.fact))
     }
 
+    /// Facts of one kind, in order, each with its line.
+    pub(crate) fn of<'a, T>(
+        &'a self,
+        pick: impl Fn(&'a Fact) -> Option<T>,
+    ) -> impl DoubleEndedIterator<Item = (&'a Item, T)> {
+        self.items.iter().filter_map(move |i| Some((i, pick(&i.fact)?)))
+    }
+
     /// Readings of counters, in order, with their places.
     pub fn counts(&self) -> impl Iterator<Item = (usize, &Item, &Count)> {
         self.items.iter().enumerate().filter_map(|(at, i)| match &i.fact {

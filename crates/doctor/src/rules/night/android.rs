@@ -79,8 +79,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 fn held(case: &Case, out: &mut Vec<Finding>) {
     let all = || {
-        case.night.items.iter().filter_map(|i| match &i.fact {
-            Fact::Android(b) => Some((i, b)),
+        case.night.of(|f| match f {
+            Fact::Android(b) => Some(b),
             _ => None,
         })
     };

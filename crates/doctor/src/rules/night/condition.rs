@@ -89,10 +89,8 @@ fn short(names: &[&str]) -> String {
 fn ports(case: &Case, out: &mut Vec<Finding>) {
     let all: Vec<(&Item, &str)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Port(p) => Some((i, p.as_str())),
+        .of(|f| match f {
+            Fact::Port(p) => Some(p.as_str()),
             _ => None,
         })
         .collect();
@@ -224,12 +222,8 @@ fn resources(case: &Case, out: &mut Vec<Finding>) {
 fn aspm(case: &Case, out: &mut Vec<Finding>) {
     let off: Vec<(&Item, &str)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Hardware(Hardware::Aspm { address, enabled: false }) => {
-                Some((i, address.as_str()))
-            }
+        .of(|f| match f {
+            Fact::Hardware(Hardware::Aspm { address, enabled: false }) => Some(address.as_str()),
             _ => None,
         })
         .collect();

@@ -234,10 +234,8 @@ const ROWS: usize = 4;
 fn windows(case: &Case) -> Option<Finding> {
     let all: Vec<(&Item, &Window)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Window(w) => Some((i, w)),
+        .of(|f| match f {
+            Fact::Window(w) => Some(w),
             _ => None,
         })
         .collect();
@@ -369,10 +367,8 @@ const HOW: &str = "See whether the hardware slept: /sys/power/suspend_stats/last
 fn claimed(case: &Case) -> Option<Finding> {
     let all: Vec<(&Item, &Drain)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Drain(d) => Some((i, d)),
+        .of(|f| match f {
+            Fact::Drain(d) => Some(d),
             _ => None,
         })
         .collect();

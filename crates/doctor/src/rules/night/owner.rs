@@ -17,15 +17,15 @@ pub(crate) struct Resolved {
 }
 
 fn owners(case: &Case) -> impl Iterator<Item = (&Item, &Owner)> {
-    case.night.items.iter().filter_map(|i| match &i.fact {
-        Fact::Owner(o) => Some((i, o)),
+    case.night.of(|f| match f {
+        Fact::Owner(o) => Some(o),
         _ => None,
     })
 }
 
 fn hardware(case: &Case) -> impl Iterator<Item = (&Item, &Hardware)> {
-    case.night.items.iter().filter_map(|i| match &i.fact {
-        Fact::Hardware(h) => Some((i, h)),
+    case.night.of(|f| match f {
+        Fact::Hardware(h) => Some(h),
         _ => None,
     })
 }

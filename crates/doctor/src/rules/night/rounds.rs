@@ -33,10 +33,8 @@ fn sleeps(case: &Case) -> Vec<u64> {
 fn rounds(case: &Case) -> Vec<Told<'_>> {
     let all: Vec<(&Item, &Round)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Round(r) => Some((i, r)),
+        .of(|f| match f {
+            Fact::Round(r) => Some(r),
             _ => None,
         })
         .collect();
@@ -93,10 +91,8 @@ pub(crate) fn are_ordered(case: &Case) -> bool {
 fn stats(case: &Case) -> Vec<(&Item, &Stats)> {
     let all: Vec<(&Item, &Stats)> = case
         .night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Stats(s) => Some((i, s)),
+        .of(|f| match f {
+            Fact::Stats(s) => Some(s),
             _ => None,
         })
         .collect();

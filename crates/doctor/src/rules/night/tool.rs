@@ -17,10 +17,8 @@ const SHORT: u64 = 10_000;
 
 fn reports(case: &Case) -> Vec<(&Item, &Report)> {
     case.night
-        .items
-        .iter()
-        .filter_map(|i| match &i.fact {
-            Fact::Report(r) => Some((i, r)),
+        .of(|f| match f {
+            Fact::Report(r) => Some(r),
             _ => None,
         })
         .collect()
@@ -29,16 +27,15 @@ fn reports(case: &Case) -> Vec<(&Item, &Report)> {
 fn span(ms: u64) -> String {
     say::span(Ns(i64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)))
 }
-    not_run(case, out);
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    not_run(case, out);
     let all = reports(case);
     if all.is_empty() {
         return;
-    early(&all, out);
     }
-    tests(&all, out);
     woke(case, &all, out);
+    early(&all, out);
     if !told_depth(out) {
         out.extend(depth(&all));
     }
@@ -223,13 +220,13 @@ impl Cycle<'_> {
         let more: Vec<String> = share.into_iter().chain(pieces).collect();
         let more = if more.is_empty() { more.concat() } else { format!(" ({})", more.join(", ")) };
         format!("{}{of}{more}", span(self.deep))
+    }
+}
+
 /// Which share of a sleep that was: as the report says, else by how long the sleep was.
 fn share_of(deep: u64, told: Option<i64>, slept: Option<u64>) -> Option<i64> {
     let by_length = || i64::try_from(deep.saturating_mul(100_000).checked_div(slept?)?).ok();
     told.or_else(by_length)
-}
-
-    }
 }
 
 fn cycles<'a>(all: &[(&'a Item, &Report)]) -> Vec<Cycle<'a>> {
@@ -277,18 +274,21 @@ pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::night::Night;
+
     fn case(facts: impl IntoIterator<Item = Fact>) -> Case {
         let item = |(line, fact)| Item { line, text: format!("line {line}"), fact };
         let items = (1..).zip(facts).map(item).collect();
         Case { night: Night { items, ..Night::default() }, ..Case::default() }
     }
 
-    use super::*;
-    use crate::night::Night;
-
     fn judged(list: Vec<Report>) -> Vec<Finding> {
-        let items = (1..)
-            .zip(list)
+        let mut out = Vec::new();
+        judge(&case(list.into_iter().map(Fact::Report)), &mut out);
+        out
+    }
+
     #[test]
     fn a_test_that_did_not_run_proves_no_sleep() {
         let mut out = Vec::new();
@@ -316,13 +316,6 @@ mod tests {
             Report::Hardware { ms: 40_000, share: None },
         ];
         assert!(judged(list.into())[0].sentence.contains("40.0 s of 1 min 20 s (50.00 %)"));
-    }
-
-            .map(|(line, r)| Item { line, text: format!("line {line}"), fact: Fact::Report(r) })
-            .collect();
-        let mut out = Vec::new();
-        judge(&Case { night: Night { items, ..Night::default() }, ..Case::default() }, &mut out);
-        out
     }
 
     #[test]

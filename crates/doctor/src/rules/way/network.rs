@@ -56,7 +56,7 @@ fn finding(from: &Step, row: Row) -> Finding {
     Finding::new(("way-network", Area::Phase, level), Confidence::Certain)
         .says(text)
         .costs(Ns(took.saturating_mul(1_000_000)))
-        .shown_by([shown(from.line, &from.text)])
+        .shown_by([from.shown()])
         .shown_by(seen.iter().map(|(line, text)| shown(*line, text)))
 }
 

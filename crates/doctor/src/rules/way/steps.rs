@@ -6,7 +6,7 @@ use super::{network, unit};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::message::Trust;
-use crate::way::{Kind, Step, shown};
+use crate::way::{Kind, Step};
 use dormouse_base::time::Ns;
 
 /// A gap between two lines is slow from here on, in ms.
@@ -42,7 +42,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
                 .look("systemd-inhibit --list names who holds a lock; the limit is in logind.conf.")
                 .of_tasks(who)
                 .times(n)
-                .shown_by([shown(s.line, &s.text)]),
+                .shown_by([s.shown()]),
         );
     }
     unit::judge(steps, out);
@@ -144,7 +144,7 @@ fn lease(rest: &[&Step]) -> Option<Finding> {
             ))
             .look("Watch who answers late: tcpdump -ni INTERFACE port 67 or port 68; a lease that is kept over the sleep asks nobody.")
             .costs(Ns(took.saturating_mul(1_000_000)))
-            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)])
+            .shown_by([a.shown(), b.shown()])
     })
 }
 
@@ -208,7 +208,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
                 .says(format!("{total}{slow}"))
                 .because(why)
                 .costs(Ns(all.saturating_mul(1_000_000)))
-                .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)]),
+                .shown_by([first.shown(), last.shown()]),
         );
         return;
     }
@@ -247,9 +247,9 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         ))
         .because(why)
         .costs(Ns(gap.saturating_mul(1_000_000)))
-        .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)]);
+        .shown_by([a.shown(), b.shown()]);
     if let Some(o) = owner {
-        f = f.shown_by([shown(o.line, &o.text)]);
+        f = f.shown_by([o.shown()]);
     }
     let of_pm_utils = rows.iter().any(|s| s.text.starts_with("Running hooks for "));
     out.push(f.look(if of_pm_utils {
@@ -282,7 +282,7 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             .says(format!("{who} waited {} in vain: {}. Who called it, and whether a sleep hook did, is not in these lines.", span(gap, s.grain), words(s)))
             .costs(Ns(gap.saturating_mul(1_000_000)))
             .look("Look which hook or unit starts it: systemctl status systemd-suspend, /usr/lib/systemd/system-sleep.")
-            .shown_by([shown(before.line, &before.text), shown(s.line, &s.text)]),
+            .shown_by([before.shown(), s.shown()]),
     );
 }
 
@@ -303,7 +303,7 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             Finding::new(("way-screen", Area::Phase, Level::Note), Confidence::Certain)
                 .says(format!("Turning the panel on took {} of the way after {}, says Android, which calls that a delay. The kernel's part is not in these lines.", span(*ms, 1), words(first)))
                 .costs(Ns(ms.saturating_mul(1_000_000)))
-                .shown_by([shown(first.line, &first.text), shown(s.line, &s.text)]),
+                .shown_by([first.shown(), s.shown()]),
         );
     }
     let held = took.iter().find(|t| t.0.text.contains("Unblocked screen on"));
@@ -320,6 +320,6 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
         Finding::new(("way-screen", Area::Phase, level), Confidence::Certain)
             .says(format!("The screen was on {} after {}.{held}{slow} The kernel's part is not in these lines.", span(ms, 1), words(first)))
             .costs(Ns(ms.saturating_mul(1_000_000)))
-            .shown_by([shown(first.line, &first.text), shown(last.line, &last.text)]),
+            .shown_by([first.shown(), last.shown()]),
     );
 }

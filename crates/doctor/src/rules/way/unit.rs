@@ -3,7 +3,7 @@
 
 use super::quote::{span, words};
 use crate::finding::{Area, Confidence, Finding, Level, Task};
-use crate::way::{Kind, Step, shown};
+use crate::way::{Kind, Step};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -51,8 +51,8 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
                 words(a),
                 words(b)
             ))
-            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)])
-            .shown_by(Some(shown(end.line, &end.text)).filter(|e| e.line != b.line)),
+            .shown_by([a.shown(), b.shown()])
+            .shown_by(Some(end.shown()).filter(|e| e.line != b.line)),
     );
 }
 
@@ -77,7 +77,7 @@ fn refused(steps: &[Step], out: &mut Vec<Finding>) {
             })
             .look("systemctl status suspend.target and the unit that the line names: it may be masked, removed or renamed.")
             .times(all.len())
-            .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
+            .shown_by(all.iter().take(3).map(|s| s.shown())),
     );
 }
 
@@ -96,7 +96,7 @@ fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
             ))
             .look(format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
             .times(all.len())
-            .shown_by(all.iter().take(3).map(|s| shown(s.line, &s.text))),
+            .shown_by(all.iter().take(3).map(|s| s.shown())),
     );
 }
 
@@ -118,8 +118,8 @@ fn killed(steps: &[Step], out: &mut Vec<Finding>) {
             .look("Run that program by hand with the arguments of the unit or hook that starts it, and see where it stays: cat /proc/PID/stack.")
             .of_tasks([Task { name: name.into(), pid }])
             .costs(Ns(from.map_or(0, |f| s.ms - f.ms).saturating_mul(1_000_000)))
-            .shown_by(from.map(|f| shown(f.line, &f.text)))
-            .shown_by([shown(s.line, &s.text)]),
+            .shown_by(from.map(|f| f.shown()))
+            .shown_by([s.shown()]),
     );
 }
 
@@ -143,6 +143,6 @@ pub(super) fn to_the_kernel(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             ))
             .look("journalctl -o short-monotonic has the kernel's own times; time each hook of /usr/lib/systemd/system-sleep by itself.")
             .costs(Ns(gap.saturating_mul(1_000_000)))
-            .shown_by([shown(a.line, &a.text), shown(b.line, &b.text)]),
+            .shown_by([a.shown(), b.shown()]),
     );
 }
