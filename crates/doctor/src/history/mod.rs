@@ -467,7 +467,7 @@ mod tests {
         };
         let (worse, back, half) =
             (step(16, 500.0, 1_400.0), step(30, 1_400.0, 510.0), step(30, 1_400.0, 900.0));
-        assert_eq!(verdict(&[worse.clone()]), Verdict::Worse(&worse, 1_400.0));
+        assert_eq!(verdict(std::slice::from_ref(&worse)), Verdict::Worse(&worse, 1_400.0));
         assert_eq!(verdict(&[worse.clone(), back.clone()]), Verdict::Better(&back));
         assert_eq!(verdict(&[worse.clone(), half]), Verdict::Worse(&worse, 900.0), "in part");
         // Another measure undoes nothing.
