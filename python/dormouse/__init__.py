@@ -101,9 +101,10 @@ class Answer(_Node):
     what the command remarked on standard error.
     """
 
-    __slots__ = ("_columns", "_screen", "_words", "code", "json", "note")
+    __slots__ = ("_columns", "_inputs", "_screen", "_words", "code", "json", "note")
 
-    def __init__(self, words):
+    def __init__(self, words, inputs=()):
+        self._inputs = inputs  # those of bytes are files as long as somebody holds them
         verb, *rest = words
         code, out, err = _run([verb, "--json", *rest])
         try:
@@ -139,7 +140,10 @@ class Answer(_Node):
 
     def __str__(self):
         if self._screen is None:
-            self._screen = _run(self._words)[1].decode()
+            code, out, err = _run(self._words)
+            if code != self.code:
+                raise _refused(code, err)
+            self._screen = out.decode()
         return self._screen
 
     def _repr_html_(self):
@@ -167,7 +171,7 @@ class Reading:
         return f"dormouse.read({self.path!r})"
 
     def _ask(self, verb, options):
-        return Answer([verb, *_words(options), "--", self.path])
+        return Answer([verb, *_words(options), "--", self.path], (self,))
 
     def show(self, **options):
         """Everything about the input: ``only="idle"``, ``cycle=2``, …"""
@@ -287,5 +291,5 @@ def read(source, name="input"):
 
 def compare(before, after, **options):
     """Two inputs: what changed, and how sure that is."""
-    paths = [read(before), read(after)]
-    return Answer(["compare", *_words(options), "--", *(p.path for p in paths)])
+    inputs = read(before), read(after)
+    return Answer(["compare", *_words(options), "--", *(i.path for i in inputs)], inputs)

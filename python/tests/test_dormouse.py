@@ -54,6 +54,16 @@ class Package(unittest.TestCase):
         self.assertEqual(answer.to_dict(), json.loads(out))
         return True
 
+    def test_an_answer_of_bytes_prints_as_long_as_it_is_there(self):
+        with open("captures/am335x-6.12.tar.gz", "rb") as f:
+            content = f.read()
+        for answer in (dormouse.read(content).check(), dormouse.compare(content, content)):
+            self.assertGreater(len(str(answer)), 40)
+        answer = dormouse.read("captures/am335x-6.12.tar.gz").show()
+        answer._words[-1] = "gone"
+        with self.assertRaisesRegex(dormouse.Error, "gone"):
+            str(answer)
+
     def test_every_input_is_answered_as_the_command_does(self):
         answered = 0
         for path in inputs():
