@@ -51,3 +51,10 @@ pub struct Capture {
     /// kernel (`idle`, `block`, …). No loss.
     pub unused_events: BTreeMap<&'static str, u64>,
 }
+
+impl Capture {
+    /// The host name of the machine of a cycle; empty if unknown.
+    pub fn host_of(&self, cycle: &Cycle) -> Sym {
+        if self.machine.host.is_empty() { cycle.host } else { self.machine.host }
+    }
+}

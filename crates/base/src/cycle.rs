@@ -356,6 +356,8 @@ pub struct Cycle {
     pub source: Sym,
     /// Kernel release; empty if unknown.
     pub kernel: Sym,
+    /// The machine, as whoever kept the log wrote it before the first line; empty if nobody did.
+    pub host: Sym,
     /// Its place in a log.
     pub lines: Lines,
     /// It is no attempt to sleep: a kernel that has just booted reads the image of a
@@ -376,6 +378,8 @@ pub struct Cycle {
     pub began: Option<Ns>,
     /// How the source tells when it began.
     pub when: Began,
+    /// Wakeup sources whose count rose meanwhile, where a recording lists them.
+    pub wakers: Option<Vec<Sym>>,
     /// Which log of its source, from 0: a mail may hold several, each with a clock
     /// of its own.
     pub log: u32,
@@ -422,6 +426,14 @@ impl Cycle {
     /// Whether the source times none of its phases but the start of tasks, with which it ends.
     pub fn shows_its_end_alone(&self) -> bool {
         self.callbacks.is_empty() && self.phases.iter().all(|p| p.phase == Phase::Thaw)
+    }
+
+    /// When it began by the wall clock (Unix time), as far as the source tells: the stamps of a
+    /// log are of that clock if they are of this century, and else count from the boot.
+    pub fn wall_clock(&self) -> Option<Ns> {
+        const YEAR_2000: Ns = Ns(946_684_800_000_000_000);
+        let stamp = Some(self.start).filter(|t| self.when == Began::Stamped && *t > YEAR_2000);
+        self.began.or(stamp)
     }
 
     /// `suspend_enter` begin to `machine_suspend` begin; `None` if either is

@@ -88,6 +88,9 @@ fn by_time(
 
 /// Adds to `trace` what `log` knows better.
 fn join(log: Cycle, trace: &mut Cycle) {
+    if trace.host.is_empty() {
+        trace.host = log.host;
+    }
     if trace.kernel.is_empty() {
         trace.kernel = log.kernel;
     }

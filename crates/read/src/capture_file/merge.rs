@@ -352,6 +352,7 @@ pub(crate) fn apply_stats(stats: &CycleStats, kernel: Sym, names: &mut Names, cy
     cycle.kernel = kernel;
     cycle.mode = mode(stats);
     cycle.first_after_boot = stats.suspends_before == Some(0);
+    cycle.wakers = Some(stats.wakeup_sources.iter().map(|w| names.add(w)).collect());
     let counts = &mut cycle.counts;
     counts.dirty_bytes = stats.dirty_bytes;
     counts.writeback_bytes = stats.writeback_bytes;

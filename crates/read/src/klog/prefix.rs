@@ -30,6 +30,8 @@ pub struct Record<'a> {
     pub beside: &'a [u8],
     /// The time since the line before, where the line carries only that.
     pub since: Option<Ns>,
+    /// What whoever kept the log wrote where the name of the machine stands.
+    pub host: &'a [u8],
     /// The message.
     pub text: &'a [u8],
     /// What pairs of bytes stand in it.
@@ -71,7 +73,7 @@ pub(super) fn strip(line: &[u8]) -> Record<'_> {
     if r.time.is_some() {
         r.said = b"";
     }
-    let text = monotonic(rest.trim_ascii_start(), r.time);
+    let text = monotonic(rest.trim_ascii_start(), &mut r);
     r.saying(text)
 }
 
@@ -190,14 +192,15 @@ pub(crate) fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
 }
 
 /// `journalctl -o short-monotonic` puts `HOST kernel: ` behind the time.
-fn monotonic(text: &[u8], time: Option<Ns>) -> &[u8] {
+fn monotonic<'a>(text: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     let head = &text[..text.len().min(80)];
     match text::find(head, b" kernel: ") {
-        Some(at) if time.is_some() && !head[..at].contains(&b' ') => {
+        Some(at) if r.time.is_some() && !head[..at].contains(&b' ') => {
+            r.host = &head[..at];
             text[at + b" kernel: ".len()..].trim_ascii_start()
         }
         // A person left the host out.
-        _ => text.strip_prefix(b"kernel: ").filter(|_| time.is_some()).unwrap_or(text),
+        _ => text.strip_prefix(b"kernel: ").filter(|_| r.time.is_some()).unwrap_or(text),
     }
 }
 
@@ -215,8 +218,9 @@ pub(super) fn quotes(mut line: &[u8]) -> &[u8] {
 /// The part of syslog, journal or a script.
 fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     let head = &line[..line.len().min(MAX_DRESS)];
-    if let Some((time, text)) = protocol(line) {
+    if let Some((time, host, text)) = protocol(line) {
         r.fresh = true;
+        r.host = host;
         r.time = rfc3339(time);
         r.said = date(time).unwrap_or(b"");
         return text;
@@ -225,6 +229,8 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         r.fresh = true;
         let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
         r.time = known.or_else(|| android(line));
+        let before = head[..at].trim_ascii_end();
+        r.host = memchr::memrchr(b' ', before).map_or(b"", |blank| &before[blank + 1..]);
         // `journalctl -o short-full` begins with the day of the week.
         let full = || date(&line[memchr::memchr(b' ', head)? + 1..]);
         r.said = syslog(line).or_else(|| date(line)).or_else(full).unwrap_or(b"");
@@ -256,15 +262,16 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
 }
 
 /// `1 2024-09-20T20:39:41.992Z HOST kernel - - - …` of RFC 5424, behind the priority: the
-/// time, and the message, which may begin with a mark of its encoding.
-fn protocol(line: &[u8]) -> Option<(&[u8], &[u8])> {
+/// time, the host, and the message, which may begin with a mark of its encoding.
+fn protocol(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let time = line.strip_prefix(b"1 ").filter(|t| date(t).is_some())?;
     let mut words = time.splitn(7, |&b| b == b' ');
-    if words.nth(2)? != b"kernel" {
+    let host = words.nth(1)?;
+    if words.next()? != b"kernel" {
         return None;
     }
     let text = words.nth(3).filter(|_| words.next().is_none())?;
-    Some((time, text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)))
+    Some((time, host, text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)))
 }
 
 /// `2024-09-20 20:39:41` at the begin of `line`, also with `T` between.

@@ -197,9 +197,14 @@ impl<'t> Log<'t> {
         }
         self.when = Some(when);
         let words = self.t.names().add_bytes(r.said);
+        // Where nobody wrote a name, a time or a number stands in its place.
+        let is_name = r.host.iter().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(b))
+            && r.host.iter().any(u8::is_ascii_alphabetic);
+        let host = self.t.names().add_bytes(if is_name { r.host } else { b"" });
         let log = self.logs.len() as u32 - 1;
         if let Some(c) = self.t.current() {
             c.cycle.log = log;
+            c.cycle.host = host;
             c.cycle.when = match when {
                 When::Stamp => Began::Stamped,
                 When::Words(..) => Began::Words(words),

@@ -67,13 +67,19 @@ pub(super) fn fields(
     };
     w.field("number", number);
     w.field("source", text(capture, cycle.source));
-    w.field("host", text(capture, capture.machine.host));
+    w.field("host", text(capture, capture.host_of(cycle)));
+    w.field("model", text(capture, capture.machine.model));
     w.field("kernel", text(capture, cycle.kernel));
     w.field("mode", cycle.mode.name());
     w.field("outcome", cycle.outcome.name());
     w.field("outcome_device", device.and_then(|d| devices.place(d)));
     w.field("outcome_errno", errno.filter(|&e| e != 0));
     w.field("first_after_boot", cycle.first_after_boot);
+    w.field("wall_clock_ns", cycle.wall_clock().map(|t| t.0));
+    match &cycle.wakers {
+        Some(all) => w.values("wakers", all.iter().map(|&s| capture.names.get(s))),
+        None => w.field("wakers", None::<&str>),
+    }
     w.field("start_ns", cycle.start.0);
     w.field("end_ns", cycle.end.0);
     w.field("suspend_ns", view.rows.half(Direction::Suspend).map(|t| t.0));

@@ -34,9 +34,10 @@ pub(crate) const COLUMNS: Columns = &[
     ("on_critical_path", Flag),
     ("reason", Text),
     ("after_device", Text),
+    ("number", Whole),
 ];
 
-pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
+pub(super) fn rows(source: &Source<'_>, before: usize) -> Vec<Values> {
     let mut rows = Rows::new(COLUMNS);
     let c = source.capture;
     let name = |s| c.names.get(s);
@@ -65,7 +66,7 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
             let after = after.and_then(|cb| c.graph.devices.get(cb.device.index()));
             rows.push([
                 Cell::text(source.label),
-                Cell::text(name(c.machine.host)),
+                Cell::text(name(c.host_of(cycle))),
                 Cell::text(name(c.machine.model)),
                 Cell::text(name(cycle.kernel)),
                 Cell::text(cycle.mode.name()),
@@ -91,6 +92,7 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
                 Cell::Flag(Some(on_path[i])),
                 Cell::text(starts[i].reason.map_or("", |r| r.name())),
                 Cell::text(after.map_or("", |d| name(d.name))),
+                Cell::Whole(Some((before + n) as i64 + 1)),
             ]);
         }
     }

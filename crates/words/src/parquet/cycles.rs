@@ -27,9 +27,10 @@ pub(crate) const COLUMNS: Columns = &[
     ("duration_ns", Whole),
     ("counted_ns", Whole),
     ("callbacks", Whole),
+    ("number", Whole),
 ];
 
-pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
+pub(super) fn rows(source: &Source<'_>, before: usize) -> Vec<Values> {
     let mut rows = Rows::new(COLUMNS);
     let c = source.capture;
     let name = |s| c.names.get(s);
@@ -54,7 +55,7 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
             };
             rows.push([
                 Cell::text(source.label),
-                Cell::text(name(c.machine.host)),
+                Cell::text(name(c.host_of(cycle))),
                 Cell::text(name(c.machine.model)),
                 Cell::text(name(cycle.kernel)),
                 Cell::text(cycle.mode.name()),
@@ -73,6 +74,7 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
                 Cell::Whole(Some(r.end.since(r.start).0)),
                 Cell::Whole(Some(r.counted.0)),
                 Cell::Whole(callbacks),
+                Cell::Whole(Some((before + n) as i64 + 1)),
             ]);
         }
     }

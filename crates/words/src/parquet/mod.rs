@@ -50,11 +50,13 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
         .set_key_value_metadata(Some(vec![KeyValue::new("schema".into(), SCHEMA.to_string())]));
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
     // A row group a capture, so memory holds one capture's columns.
+    let mut before = 0;
     for source in sources {
         let rows = match table {
-            Table::Callbacks => callbacks::rows(source),
-            Table::Phases => cycles::rows(source),
+            Table::Callbacks => callbacks::rows(source, before),
+            Table::Phases => cycles::rows(source, before),
         };
+        before += source.capture.cycles.len();
         let mut group = file.next_row_group()?;
         for column in rows {
             let Some(mut writer) = group.next_column()? else { break };

@@ -170,6 +170,9 @@ pub(crate) fn everything() -> Capture {
         all.cycles.extend(board(slow).finish().cycles);
     }
     all.machine.host = all.names.add("bench-1");
+    all.machine.model = all.names.add("Acme Board 2");
+    all.cycles[1].began = Some(Ns(1_764_000_000_000 * MS));
+    all.cycles[1].wakers = Some(vec![all.names.add("rtc_cmos")]);
     all.losses.add("dropped_messages", 2, Severity::Warning, "boot with log_buf_len=8M", Some(17));
     let delay = all.names.add("kworker/3:1");
     let (resume, ret) = (all.names.add("rpm_resume"), all.names.add("rpm_return_int"));
