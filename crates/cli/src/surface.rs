@@ -404,7 +404,7 @@ fn run_before(verb: &'static Verb, form: &'static Form, rest: Vec<OsString>) -> 
 fn run_form(
     verb: &Verb,
     form: &'static Form,
-    (rest, redact): (Vec<OsString>, bool),
+    (rest, redact): (Vec<OsString>, redact::Redact),
     read: &Given,
 ) -> Ran {
     let matches = parsed(verb, form, &rest)?;

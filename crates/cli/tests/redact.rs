@@ -131,6 +131,36 @@ fn no_secret_of_an_input_is_printed_for_others() {
     assert!(leaks > 60, "the inputs hold secrets that are printed: {leaks}");
 }
 
+/// With a key, a machine has the same word in outputs that know nothing of each other; with
+/// another key, another.
+#[test]
+fn a_key_gives_a_host_one_word() {
+    let (folder, home) = folder();
+    let (night, other) = (text(&home.join("rockdove.txt")), text(&home.join("other.txt")));
+    let loud = NIGHT.replace("rockdove", "RockDove.example.org").replace("KX77ZB0042", "x");
+    fs::write(&other, loud).expect("written");
+    let key = |name: &str, digits: &str| {
+        let file = text(&folder.path().join(name));
+        fs::write(&file, digits).expect("written");
+        format!("--redact={file}")
+    };
+    let (a, b) = (key("a", &"0f".repeat(32)), key("b", &format!("{}\n", "f0".repeat(32))));
+    let host = |redact: &str, input: &str| {
+        let said = said(&["show", "--json", redact, input]);
+        let value: Value = serde_json::from_slice(&said).expect("JSON");
+        value["cycles"][0]["host"].as_str().expect("a host").to_string()
+    };
+    let word = host(&a, &night);
+    assert!(word.len() == 37 && word.starts_with("host-"), "{word}");
+    assert_eq!(host(&a, &other), word);
+    assert_ne!(host(&b, &night), word);
+    assert_eq!(host("--redact", &night), "host-1");
+    let (out, err) = (Kept::default(), Kept::default());
+    let short = key("short", "0f0f");
+    assert_eq!(run(["show", &short, &night], out.clone(), err.clone()), 2);
+    assert!(out.taken().is_empty() && holds(&err.taken(), "it is no key"));
+}
+
 /// Equal but for texts.
 fn same_figures(a: &Value, b: &Value, at: &str) {
     match (a, b) {

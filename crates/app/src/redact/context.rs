@@ -136,7 +136,10 @@ fn named(line: &[u8], at: Range<usize>, kind: Kind, out: &mut Vec<Found>) {
 /// Whether it was replaced before.
 fn is_ours(text: &str) -> bool {
     let Some((word, number)) = text.rsplit_once('-') else { return false };
-    Kind::ALL.iter().any(|k| k.word() == word) && number.bytes().all(|b| b.is_ascii_digit())
+    // A host by a key is 32 digits of base 16.
+    let by_key = word == Kind::Host.word() && number.len() == 32;
+    let is_digit = |b: u8| b.is_ascii_digit() || by_key && b.is_ascii_hexdigit();
+    Kind::ALL.iter().any(|k| k.word() == word) && number.bytes().all(is_digit)
 }
 
 /// What a word says of itself or of what follows.
@@ -221,6 +224,8 @@ fn word(line: &[u8], at: Range<usize>, out: &mut Vec<Found>) {
                 named(line, name, Kind::Host, out);
             }
         }
+    } else if is(&["hid"]) && line.get(at.end) == Some(&b'-') {
+        battery(line, at.end + 1, out);
     } else if is(&["linux"]) && line.get(at.end) == Some(&b' ') {
         // `uname -a`
         let name = name_at(line, at.end + 1);
@@ -259,9 +264,9 @@ const LAST: &[u8] = b"lrontgidesxyka";
 /// Whether a word in small letters may say something; one look at it for most.
 fn tells(small: &[u8]) -> bool {
     match small {
-        b"n" | b"sn" | b"id" | b"tag" | b"uid" | b"gid" | b"tty" | b"imei" | b"imsi" | b"uuid"
-        | b"ssid" | b"host" | b"user" | b"home" | b"linux" | b"essid" | b"iccid" | b"users"
-        | b"media" | b"serial" | b"logname" | b"network" | b"hostname" | b"nodename"
+        b"n" | b"sn" | b"id" | b"hid" | b"tag" | b"uid" | b"gid" | b"tty" | b"imei" | b"imsi"
+        | b"uuid" | b"ssid" | b"host" | b"user" | b"home" | b"linux" | b"essid" | b"iccid"
+        | b"users" | b"media" | b"serial" | b"logname" | b"network" | b"hostname" | b"nodename"
         | b"serialno" | b"connection" | b"serialnumber" => true,
         _ => small.contains(&b'_'),
     }
@@ -398,6 +403,20 @@ fn serial(line: &[u8], mut end: usize, out: &mut Vec<Found>) {
     }
     let everywhere = own.len() >= if letters { 5 } else { 6 };
     out.push(Found { at, keep: 0, kind: Kind::Serial, seen: Seen::Named, everywhere });
+}
+
+/// `hid-SERIAL-battery`: a device that tells no serial number stands there by its own name, which
+/// has colons (hidinput_setup_battery of drivers/hid/hid-input.c, 6.12).
+fn battery(line: &[u8], from: usize, out: &mut Vec<Found>) {
+    let at = token(line, from);
+    let own = &line[at.clone()];
+    let Some(n) = own.windows(8).position(|w| w == b"-battery") else { return };
+    let text = String::from_utf8_lossy(&own[..n]).to_lowercase();
+    if n < 4 || text.contains(':') || is_ours(&text) {
+        return;
+    }
+    let at = at.start..at.start + n;
+    out.push(Found { at, keep: 0, kind: Kind::Serial, seen: Seen::Named, everywhere: true });
 }
 
 /// `ata-MODEL_SERIAL-part1`, `usb-MODEL_SERIAL-0:0`, `nvme-eui.…`, `wwn-0x…`.

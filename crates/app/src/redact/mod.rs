@@ -84,6 +84,8 @@ struct Thing {
     seen: Seen,
     /// From 1, when it was said first.
     number: Option<u32>,
+    /// In place of the number.
+    name: Option<String>,
 }
 
 /// Replaces what is private.
@@ -95,6 +97,8 @@ pub struct Redactor {
     /// Forms by the letters and digits that they begin with.
     by_head: BTreeMap<Box<[u8]>, Vec<usize>>,
     counts: [u32; Kind::ALL.len()],
+    /// What a host is called behind `host-`, by its name without its domain, in small letters.
+    hosts: Option<Box<dyn Fn(&str) -> String>>,
 }
 
 /// A fragment shorter than this, beside the mark of a cut, may be anything.
@@ -104,6 +108,12 @@ const FRAGMENT: usize = 3;
 const CUT: &[u8] = "…".as_bytes();
 
 impl Redactor {
+    /// With hosts called by what `name` makes of theirs, 32 digits of base 16, and not numbered.
+    #[must_use]
+    pub fn naming_hosts(self, name: impl Fn(&str) -> String + 'static) -> Redactor {
+        Redactor { hosts: Some(Box::new(name)), ..self }
+    }
+
     /// Learns what is private in a text that is not said itself.
     pub fn learn(&mut self, text: &[u8]) {
         for found in spans(text) {
@@ -166,10 +176,15 @@ impl Redactor {
         let (whole, own) = (&text[f.at.clone()], &text[f.at.start + f.keep..f.at.end]);
         let key = key(f.kind, own);
         let next = self.things.len();
-        let thing = *self.known.entry((f.kind, key)).or_insert(next);
-        if thing == next {
-            self.things.push(Thing { kind: f.kind, seen: f.seen, number: None });
-        }
+        let thing = match self.known.get(&(f.kind, key.clone())) {
+            Some(&thing) => thing,
+            None => {
+                let name = self.hosts.as_ref().filter(|_| f.kind == Kind::Host).map(|n| n(&key));
+                self.things.push(Thing { kind: f.kind, seen: f.seen, number: None, name });
+                self.known.insert((f.kind, key), next);
+                next
+            }
+        };
         let seen = &mut self.things[thing].seen;
         *seen = (*seen).max(f.seen);
         if f.everywhere {
@@ -237,7 +252,10 @@ impl Redactor {
     }
 
     fn word(&mut self, thing: usize) -> String {
-        let Thing { kind, number, .. } = &mut self.things[thing];
+        let Thing { kind, number, name, .. } = &mut self.things[thing];
+        if let Some(name) = name {
+            return format!("{}-{name}", kind.word());
+        }
         let count = &mut self.counts[*kind as usize];
         let number = *number.get_or_insert_with(|| {
             *count += 1;

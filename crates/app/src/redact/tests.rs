@@ -50,6 +50,8 @@ fn what_identifies_is_replaced_where_it_stands() {
         ("ax88179 1-1:1.0 enxf8e43b0a0b0c: up", "ax88179 1-1:1.0 enx-mac-1: up"),
         ("hci0: dev_F8_E4_3B_0A_0B_0C went", "hci0: dev_mac-1 went"),
         ("hid-f8:e4:3b:0a:0b:0c-battery", "hid-mac-1-battery"),
+        (r#"["hid-QX77-PLK9931-battery"]"#, r#"["hid-serial-1-battery"]"#),
+        ("hid-0003:046D:C52B.0004-battery", "hid-0003:046D:C52B.0004-battery"),
         ("addr 2001:db8:0:1::7, 203.0.113.9:443", "addr ip-1, ip-2:443"),
         ("associate (SSID='Nest 5 GHz' freq=5180)", "associate (SSID='ssid-1' freq=5180)"),
         ("wlp2s0  ESSID:\"Nest\"", "wlp2s0  ESSID:\"ssid-1\""),
@@ -111,6 +113,19 @@ fn what_was_learned_elsewhere_is_known_on_a_screen() {
         said,
         "host-1   1 ms\nhid-mac-1\u{2026}  2 ms\n\u{2026}serial-1 at ssid-1\nhost-1\u{2026}"
     );
+}
+
+/// With a key, a host is the same word in outputs that know nothing of each other.
+#[test]
+fn hosts_may_have_words_of_their_own() {
+    let of = |text: &str| {
+        let mut r = Redactor::default().naming_hosts(|host| format!("{:032x}", host.len()));
+        String::from_utf8(r.redacted(text.as_bytes())).expect("text")
+    };
+    let want = format!("Feb 08 07:00:01 host-{:032x} kernel: host-{:032x} by mac-1", 6, 6);
+    let text = "Feb 08 07:00:01 Linnet kernel: Linnet by 00:1b:21:ab:cd:ef";
+    assert_eq!(of(text), want);
+    assert_eq!(of(&want), want);
 }
 
 /// Texts of made-up machines, with secrets in every place that is known: none is left, the same

@@ -59,7 +59,7 @@ pub(super) fn sections(
 pub(super) fn only(
     verb: &'static Verb,
     form: &'static Form,
-    (rest, redact): (&[OsString], bool),
+    (rest, redact): (&[OsString], redact::Redact),
 ) -> Result<()> {
     let matches = parsed(verb, form, rest)?;
     let given = Given::new(&super::named(form, &matches));
