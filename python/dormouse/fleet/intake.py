@@ -1,25 +1,26 @@
 """Files of many machines into the tables: read in worker processes, committed in batches."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
-import multiprocessing
 import os
-import re
+import pickle
+import queue
 import signal
-import tarfile
+import subprocess
+import sys
 import tempfile
 import time
-import zlib
-from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dormouse import __version__, _findings, _native, _refused
 
-from .tables import SCHEMAS, UNKNOWN, Dataset, FleetError, machine_of
+from .tables import SCHEMAS, UNKNOWN, Dataset, FleetError, Misused, machine_by, machine_of
 
 # A task of a worker: enough that handing it over costs little, few enough that what a dead
 # worker loses is soon read again one by one.
@@ -28,8 +29,6 @@ FILES_A_TASK = 16
 ROWS_A_COMMIT, FILES_A_COMMIT = 1_000_000, 4_000
 # A file that takes longer has hung its reader.
 SECONDS_A_FILE = 120
-_HEAD_BYTES = 1 << 16
-_ADDRESS = re.compile(r"(?<![0-9a-f])[0-9a-f]{2}([:-]?)(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![0-9a-f])", re.I)
 
 
 class Ingested(NamedTuple):
@@ -51,60 +50,33 @@ class Ingested(NamedTuple):
 
 # --- one file, in a worker
 
+# What the rows of a cycle repeat of it: a journal may be of several kernels, months and machines.
+_OF_CYCLE = ("machine", "model", "month", "kernel")
 
-def _own_words(path):
-    """Host, month and wakers (by cycle) as the file itself says them.
 
-    A redacted answer has no host any more, and no answer has a month. Where a file says none, as
-    a log whose lines have no year, the month is that of the file's time.
-    """
-    host = month = None
-    wakers = {}
-    head = b""
+def _told(words, path):
+    """What the command answers. It alone opens the file."""
+    code, out, err = _native.run([*words, "--", path])
+    return code, out, _refused(code, err.decode(errors="replace").strip())
+
+
+def _shown(path, key):
+    _, out, error = _told(["show", "--json", f"--redact={key}"], path)
     try:
-        if os.path.isdir(path):
-            for folder, _, names in os.walk(path):
-                for name in names:
-                    if name in ("capture.json", "stats.json"):
-                        with open(os.path.join(folder, name), "rb") as file:
-                            found = _of_member(name, json.load(file), wakers)
-                        host, month = found[0] or host, found[1] or month
-        else:
-            with open(path, "rb") as file:
-                head = file.read(_HEAD_BYTES)
-            if head.startswith(b"\x1f\x8b"):
-                with tarfile.open(path, "r|gz") as archive:
-                    for member in archive:
-                        name = os.path.basename(member.name)
-                        if name in ("capture.json", "stats.json"):
-                            found = _of_member(name, json.load(archive.extractfile(member)), wakers)
-                            host, month = found[0] or host, found[1] or month
-    except (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, tarfile.TarError):
-        pass  # the reader says what is wrong with it
-    if head.startswith(b"\x1f\x8b") and host is None:  # a log that is packed
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
-        except zlib.error:
-            pass
-    text = head.decode(errors="replace")
-    if host is None:
-        found = re.search(r"^_HOSTNAME=(\S+)", text, re.M) or re.search(
-            r"^(?:[A-Z][a-z]{2} [ \d]\d [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S+) (\S+) kernel[:\[]", text, re.M)
-        host = found and found[1]
-    if month is None:
-        found = re.search(r"^(\d{4}-\d\d)-\d\dT\d\d:", text, re.M)
-        stamp = re.search(r"^__REALTIME_TIMESTAMP=(\d{6,17})$", text, re.M)
-        month = found[1] if found else _month(int(stamp[1]) / 1e6 if stamp else os.stat(path).st_mtime)
-    return host, month, wakers
+        return json.loads(out)
+    except ValueError:
+        raise error from None
 
 
-def _of_member(name, value, wakers):
-    if name == "capture.json":
-        return value["machine"].get("host"), None
-    # Batteries of keyboards and mice have their address in their name.
-    names = [_ADDRESS.sub("mac", name) for name in value.get("wakeup_sources") or []]
-    wakers[value["number"]] = ", ".join(names) or None
-    return None, _month(value["clocks"]["realtime_after"] / 1e9)
+def _exported(path, table, folder, key):
+    file = os.path.join(folder, "table.parquet")
+    words = ["export", f"--redact={key}", "--to", "parquet", "--set", f"table={table}", "-o", file]
+    code, _, error = _told(words, path)
+    if code:
+        raise error
+    rows = pq.read_table(file)
+    os.remove(file)
+    return rows
 
 
 def _month(seconds):
@@ -112,23 +84,28 @@ def _month(seconds):
     return time.strftime("%Y-%m", time.gmtime(seconds)) if 946_684_800 < seconds < 7e9 else UNKNOWN
 
 
-def _export(path, table, folder):
-    file = os.path.join(folder, "table.parquet")
-    words = ["export", "--redact", "--to", "parquet", "--set", f"table={table}", "-o", file, "--", path]
-    code, _, err = _native.run(words)
-    if code:
-        raise _refused(code, err.decode(errors="replace").strip())
-    rows = pq.read_table(file)
-    os.remove(file)
-    return rows
+def _heads(cycles, month, named):
+    """Of each cycle what its rows repeat; `named` says which machine a host is."""
+    heads = []
+    for c in cycles:
+        clock = c["wall_clock_ns"]
+        heads.append({"machine": named(c["host"]), "model": c["model"] or UNKNOWN, "kernel": c["kernel"],
+                      "month": month if clock is None else _month(clock / 1e9)})
+    return heads
 
 
-def _shaped(schema, rows, head):
-    """`rows` with the columns of `schema`; those of the recording are the same in each row."""
+def _shaped(schema, rows, head, heads=None):
+    """`rows` with the columns of `schema`: those of the recording are the same in each row, those
+    of a cycle come by its number."""
+    place = None if heads is None else pc.subtract(rows.column("number"), 1)
     columns = []
     for field in schema:
-        if field.name in head:
+        if place is not None and field.name in _OF_CYCLE:
+            columns.append(pa.array([h[field.name] for h in heads], field.type).take(place))
+        elif field.name in head:
             columns.append(pa.repeat(pa.scalar(head[field.name], field.type), rows.num_rows))
+        elif field.name == "cycle":
+            columns.append(rows.column("number").cast(field.type))
         elif field.name in rows.column_names:
             columns.append(rows.column(field.name).cast(field.type))
         else:
@@ -136,53 +113,64 @@ def _shaped(schema, rows, head):
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _answer(path):
-    """What the command shows of a file, redacted; or why it cannot."""
-    code, out, err = _native.run(["show", "--json", "--redact", "--", path])
-    try:
-        return json.loads(out)
-    except ValueError:
-        raise _refused(code, err.decode(errors="replace").strip()) from None
+def _cycle_row(c, devices):
+    return {**{k: c[k] for k in ("number", "mode", "outcome", "first_after_boot", "suspend_ns", "resume_ns", "asleep_ns")},
+            "failed_device": None if c["outcome_device"] is None else devices[c["outcome_device"]][0],
+            "failed_error": c["outcome_errno"], "wakers": None if c["wakers"] is None else ", ".join(c["wakers"])}
+
+
+def _one(values, otherwise=None):
+    """What all say, else nothing."""
+    every = set(values)
+    return every.pop() if len(every) == 1 else otherwise
+
+
+def _read(recording, path, key, machine, folder):
+    """The tables of a file but that of recordings, and the columns of the recording itself."""
+    keyed = os.path.join(folder, "key")
+    with open(keyed, "w") as f:
+        f.write(key.hex())
+    shown = _shown(path, keyed)
+    cycles = shown["cycles"]
+    of_folder = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    heads = _heads(cycles, _month(os.stat(path).st_mtime),
+                   lambda host: machine_of(key, of_folder) if machine == "folder" else machine_by(key, host))
+    head = {"recording": recording, "batch": 0, "machine": _one(h["machine"] for h in heads),
+            "model": _one((h["model"] for h in heads), UNKNOWN), "kernel": _one(h["kernel"] for h in heads),
+            "month": heads[0]["month"] if heads else _month(os.stat(path).st_mtime)}
+    fixed = {k: head[k] for k in ("recording", "batch")}
+    fields = [f for f in SCHEMAS["cycle"] if f.name not in head and f.name != "cycle"]
+    rows = pa.Table.from_pylist([_cycle_row(c, shown["devices"]) for c in cycles],
+                                schema=pa.schema([*fields, ("number", pa.int64())]))
+    tables = {"cycle": _shaped(SCHEMAS["cycle"], rows, fixed, heads)}
+    for name, any_of in (("phase", "rows"), ("callback", "devices")):
+        if any(c[any_of] for c in cycles):
+            rows = _exported(path, name + "s", folder, keyed)
+            tables[name] = _shaped(SCHEMAS[name], rows, fixed, heads)
+    inner = pa.schema([f for f in SCHEMAS["finding"] if f.name not in head])
+    rows = [{f.name: row.get(f.name) for f in inner} for row in _findings(shown)]
+    tables["finding"] = _shaped(SCHEMAS["finding"], pa.Table.from_pylist(rows, schema=inner), head)
+    return tables, head
 
 
 def read_file(recording, path, key, machine="host"):
     """The five tables of one file, as Arrow; of one that cannot be read, a row with its reason."""
-    head = {"recording": recording, "batch": 0, "machine": None, "model": UNKNOWN, "month": UNKNOWN, "kernel": None}
+    head, unread, size = _unknown(recording), None, None
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    unread, sleeps, size = None, 0, None
     try:
         size = os.path.getsize(path)
-        host, head["month"], wakers = _own_words(path)
-        shown = _answer(path)
         with tempfile.TemporaryDirectory(prefix="dormouse-") as folder:
-            callbacks, phases = _export(path, "callbacks", folder), _export(path, "phases", folder)
-        cycles = shown["cycles"]
-        head["kernel"] = next((c["kernel"] for c in cycles if c["kernel"]), None)
-        for rows in (phases, callbacks):
-            models = [m for m in rows.column("model").slice(0, 1).to_pylist() if m]
-            head["model"] = models[0] if models and head["model"] == UNKNOWN else head["model"]
-        if machine == "folder":
-            host = os.path.basename(os.path.dirname(os.path.abspath(path)))
-        head["machine"] = machine_of(key, host, head["model"])
-        devices = shown["devices"]
-        rows = [{"mode": c["mode"], "outcome": c["outcome"], "cycle": c["number"],
-                 "first_after_boot": c["first_after_boot"], "suspend_ns": c["suspend_ns"],
-                 "resume_ns": c["resume_ns"], "asleep_ns": c["asleep_ns"],
-                 "failed_device": None if c["outcome_device"] is None else devices[c["outcome_device"]][0],
-                 "failed_error": c["outcome_errno"], "wakers": wakers.get(c["number"])} for c in cycles]
-        sleeps = len(rows)
-        inner = pa.schema([f for f in SCHEMAS["cycle"] if f.name not in head])
-        tables["cycle"] = _shaped(SCHEMAS["cycle"], pa.Table.from_pylist(rows, schema=inner), head)
-        tables["callback"] = _shaped(SCHEMAS["callback"], callbacks, head)
-        tables["phase"] = _shaped(SCHEMAS["phase"], phases, head)
-        inner = pa.schema([f for f in SCHEMAS["finding"] if f.name not in head])
-        rows = [{f.name: row.get(f.name) for f in inner} for row in _findings(shown)]
-        tables["finding"] = _shaped(SCHEMAS["finding"], pa.Table.from_pylist(rows, schema=inner), head)
+            read, head = _read(recording, path, key, machine, folder)
+        tables |= read
     except Exception as e:  # whatever it is, it is the file's row and no stop
-        unread = " ".join(str(e).replace(path, "it").replace(os.path.basename(path), "it").split()) or repr(e)
-        tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+        unread = " ".join(str(e).replace(path, "it").replace(os.path.basename(path) or path, "it").split()) or repr(e)
+    sleeps = tables["cycle"].num_rows
     tables["recording"] = _recording(head, size, sleeps, tables["callback"].num_rows, unread)
     return tables
+
+
+def _unknown(recording):
+    return {"recording": recording, "batch": 0, "machine": None, "model": UNKNOWN, "month": UNKNOWN, "kernel": None}
 
 
 def _recording(head, size, sleeps, callbacks, unread):
@@ -193,9 +181,9 @@ def _recording(head, size, sleeps, callbacks, unread):
 def _dead(recording, path):
     """The rows of a file that ended its reader."""
     why = f"its reader died, or took longer than {SECONDS_A_FILE} s: a fault of dormouse, or memory ran out"
-    head = {"recording": recording, "batch": 0, "machine": None, "model": UNKNOWN, "month": UNKNOWN, "kernel": None}
     size = os.path.getsize(path) if os.path.exists(path) else None
-    return {**{n: s.empty_table() for n, s in SCHEMAS.items()}, "recording": _recording(head, size, 0, 0, why)}
+    return {**{n: s.empty_table() for n, s in SCHEMAS.items()},
+            "recording": _recording(_unknown(recording), size, 0, 0, why)}
 
 
 def _joined(many):
@@ -212,61 +200,126 @@ def read_files(files, key, machine):
     return _joined(many)
 
 
+def serve():
+    """What a reader process runs: tasks come in by standard input, tables go out by standard output."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it says when it ends
+    tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what else is printed in this process is no answer
+    pickle.dump(None, answers)
+    answers.flush()
+    while True:
+        try:
+            task, *options = pickle.load(tasks)
+        except EOFError:
+            return
+        pickle.dump(read_files(task, *options), answers)
+        answers.flush()
+
+
 # --- engines: tasks go in, (task, tables) come out, in any order
 
+# Not multiprocessing: its processes begin with the caller's script, which may ask for an ingest as
+# it is run. Nor by fork: threads of Arrow and of the store would not come along.
+READER = [sys.executable, "-I", "-c", "import sys; sys.path[:] = sys.argv[1:]; "
+          "from dormouse.fleet import intake; intake.serve()"]
 
-def _by_processes(tasks, workers, key, machine, read=read_files):
-    # Not by fork: threads of Arrow and of the store would not come along.
-    context = multiprocessing.get_context("spawn")
 
-    def pool(n):
-        return concurrent.futures.ProcessPoolExecutor(n, mp_context=context)
+class _Reader:
+    """A process that reads the tasks of one thread, started again where a task ended it."""
 
-    executor, waiting = pool(workers), {}
-    tasks = iter(tasks)
+    def __init__(self):
+        self._process, self._closed = None, False
+
+    def start(self):
+        self._process = subprocess.Popen([*READER, *(p or os.getcwd() for p in sys.path)],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            pickle.load(self._process.stdout)
+        except EOFError:
+            code = self.end()
+            raise FleetError(f"a process that reads files does not start ({READER[0]} ended with {code}); "
+                             "nothing was written") from None
+
+    def close(self):
+        """Ends a task that nobody waits for any more."""
+        self._closed = True
+        if (process := self._process) is not None:
+            process.kill()
+
+    def end(self):
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        return process.wait()
+
+    def _asked(self, *words):
+        """The tables of a task, or None if the process died over it."""
+        if self._closed:
+            return None
+        if self._process is None:
+            self.start()
+        try:
+            pickle.dump(words, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            self.end()
+            return None
+
+    def read(self, task, *options):
+        tables = self._asked(task, *options)
+        if tables is None:
+            # Whatever ended it may have been another's doing: a file is set aside if it ends a
+            # second process, alone.
+            tables = _joined([self._asked([file], *options) or _dead(*file) for file in task])
+        return tables
+
+
+def _by_processes(tasks, workers, key, machine):
+    readers = queue.SimpleQueue()
+    every = [_Reader() for _ in range(workers)]
+    for reader in every:
+        readers.put(reader)
+
+    def read(task):
+        reader = readers.get()
+        try:
+            return reader.read(task, key, machine)
+        finally:
+            readers.put(reader)
+
+    every[0].start()
+    waiting, tasks, threads = {}, iter(tasks), concurrent.futures.ThreadPoolExecutor(workers)
     try:
         while True:
             while len(waiting) < 2 * workers and (task := next(tasks, None)) is not None:
-                waiting[executor.submit(read, task, key, machine)] = task
+                waiting[threads.submit(read, task)] = task
             if not waiting:
                 return
             done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            broken = []
             for future in done:
-                task = waiting.pop(future)
-                if isinstance(future.exception(), BrokenProcessPool):
-                    broken.append(task)
-                else:
-                    yield task, future.result()
-            if broken:
-                # One died, and with it all that wait: read them one by one, to know which.
-                broken += waiting.values()
-                waiting.clear()
-                executor.shutdown()
-                executor = pool(1)
-                for recording, path in (file for task in broken for file in task):
-                    try:
-                        yield [(recording, path)], executor.submit(read, [(recording, path)], key, machine).result()
-                    except BrokenProcessPool:
-                        executor.shutdown()
-                        executor = pool(1)
-                        yield [(recording, path)], _dead(recording, path)
-                executor.shutdown()
-                executor = pool(workers)
+                yield waiting.pop(future), future.result()
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        for reader in every:
+            reader.close()
+        threads.shutdown(cancel_futures=True)
+        for reader in every:
+            reader.end()
 
 
-def _by_ray(tasks, workers, key, machine, read=read_files):
+def _by_ray(tasks, workers, key, machine):
     try:
         import ray
     except ImportError:
-        raise FleetError('engine="ray" needs ray: pip install "dormouse[ray]"') from None
+        raise FleetError('engine="ray" needs ray: install the wheel with its extra, dormouse-….whl[ray]') from None
     if not ray.is_initialized():
         ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     # Ray replaces workers and nodes that die; what it gives up after its retries is looked at
     # file by file.
-    remote = ray.remote(max_retries=1)(read)
+    remote = ray.remote(max_retries=1)(read_files)
     waiting = {}
     tasks = iter(tasks)
     again = []
@@ -292,23 +345,44 @@ ENGINES = {"processes": _by_processes, "ray": _by_ray}
 # --- all of them
 
 
-def _files(paths):
-    """Files, and folders that are recordings, below `paths`."""
+def _files(paths, dataset, unread):
+    """Files, and folders that are recordings, below `paths`, by their whole paths; none of the
+    tables themselves. Folders that cannot be looked into go to `unread`."""
+    own = {os.path.realpath(p) for p in (None if dataset.remote else dataset.place, dataset.private) if p}
+
+    def is_tables(folder, inside):
+        return os.path.realpath(folder) in own or "_delta_log" in inside
+
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        path = os.fspath(path)
+        path = os.path.abspath(path)
         if not os.path.exists(path):
             raise FleetError(f"there is no {path}; name files and folders that are there")
         if not os.path.isdir(path):
             yield path
             continue
-        for folder, folders, names in os.walk(path):
-            if "capture.json" in names:
+        for folder, folders, names in os.walk(path, onerror=lambda e: unread.append((e.filename, e.strerror))):
+            if is_tables(folder, folders):
+                folders.clear()
+            elif "capture.json" in names or _is_pm_graph(names):
                 folders.clear()
                 yield folder
             else:
                 folders.sort()
                 inside = (os.path.join(folder, name) for name in sorted(names))
                 yield from (file for file in inside if os.path.isfile(file))
+
+
+def _is_pm_graph(names):
+    """Whether the files of a folder are a run of pm-graph: the log and the trace of one sleep."""
+    of = {part: {n.split(part)[0] for n in names if n.removesuffix(".gz").endswith(part)} for part in _RUN}
+    return bool(set.intersection(*of.values()))
+
+
+_RUN = ("_dmesg.txt", "_ftrace.txt")
+
+
+def _raise(error):
+    raise error
 
 
 def content_hash(path):
@@ -319,7 +393,7 @@ def content_hash(path):
             while block := file.read(1 << 20):
                 digest.update(block)
         return digest.hexdigest()
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=_raise):
         folders.sort()
         for name in sorted(names):
             file = os.path.join(folder, name)
@@ -336,9 +410,9 @@ def ingest(paths, dataset, engine="processes", workers=None, machine="host", aga
     on where its last commit was.
     """
     if engine not in ENGINES:
-        raise FleetError(f"there is no engine {engine!r}: it is one of {', '.join(ENGINES)}")
+        raise Misused(f"there is no engine {engine!r}: it is one of {', '.join(ENGINES)}")
     if machine not in ("host", "folder"):
-        raise FleetError(f"machine is 'host' or 'folder', not {machine!r}")
+        raise Misused(f"machine is 'host' or 'folder', not {machine!r}")
     began = time.monotonic()
     dataset = dataset if isinstance(dataset, Dataset) else Dataset(dataset, private, storage_options)
     key, known = dataset.key(), dataset.known(unread=not again)
@@ -347,7 +421,7 @@ def ingest(paths, dataset, engine="processes", workers=None, machine="host", aga
     def tasks():
         nonlocal there
         task = []
-        for path in _files(paths):
+        for path in _files(paths, dataset, unread):
             try:
                 recording = content_hash(path)
             except OSError as e:

@@ -5,19 +5,23 @@ and says what counts: rows of the others whose batch is not in it are those of a
 ended, and no view shows them. If two writers bring the same file at once, the views show one.
 """
 
+import contextlib
 import hashlib
 import hmac
 import json
 import os
 import pathlib
+import re
 import secrets
+import tempfile
 
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
-FORMAT, VERSION = "dormouse-fleet", 1
+# Of the tables; files of `export --to parquet` have a schema of their own.
+FORMAT, VERSION = "dormouse-fleet-tables", 1
 
 # What every row of the other tables repeats of its recording, so that no question needs a join.
 _HEAD = [("recording", pa.string()), ("batch", pa.int64()), ("machine", pa.string()),
@@ -49,6 +53,10 @@ UNKNOWN = "unknown"
 
 class FleetError(Exception):
     """What is wrong with a dataset or a question, and what to do."""
+
+
+class Misused(FleetError):
+    """What is wrong with how it was asked."""
 
 
 def _version(description, place):
@@ -128,12 +136,20 @@ class Dataset:
                              "files are kept; that folder is not passed on")
         self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self.private / "key"
-        try:
-            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as f:
-                f.write(secrets.token_hex(32) + "\n")
-        except FileExistsError:
-            pass
-        return bytes.fromhex(file.read_text().strip())
+        if not file.exists():
+            # Whole or not at all, and of two that make it at once the first counts.
+            with tempfile.NamedTemporaryFile("w", dir=self.private, prefix="key-") as made:
+                made.write(secrets.token_hex(32) + "\n")
+                made.flush()
+                os.fsync(made.fileno())
+                with contextlib.suppress(FileExistsError):
+                    os.link(made.name, file)
+        with contextlib.suppress(ValueError):
+            key = bytes.fromhex(file.read_text().strip())
+            if len(key) == 32:
+                return key
+        raise FleetError(f"{file} is no key of 32 bytes: bring back the one that the tables were made with; if they "
+                         "are new, remove it and them")
 
     def note_files(self, files):
         """Which file a recording is, for who may know it."""
@@ -195,8 +211,19 @@ class Dataset:
         con.sql(f"create view all_{name} as select {columns} from {source}")
 
 
-def machine_of(key, host, model):
-    """A machine as the tables name it. Names that many machines have are none."""
-    if not host or host.lower().split(".")[0] in ("(none)", "localhost", "none", "unknown", "android", "archiso", "livecd"):
-        return None
-    return hmac.new(key, f"{model}\0{host}".encode(), hashlib.sha256).hexdigest()[:32]
+# Names that many machines have.
+_NOBODY = ("(none)", "localhost", "none", "unknown", "android", "archiso", "livecd")
+
+
+def machine_of(key, name):
+    """A machine as the tables name it, by a name of its own: as `--redact=KEY` names hosts."""
+    return hmac.new(key, name.encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def machine_by(key, host):
+    """A machine by the word that the command has for its host, which is the same for `box`, `Box`
+    and `box.example.org`."""
+    word = re.fullmatch("host-([0-9a-f]{32})", host or "")
+    if not word or word[1] in (machine_of(key, name) for name in _NOBODY):
+        return None  # what is no name of a machine is not replaced
+    return word[1]
