@@ -1,8 +1,10 @@
 """Fleets: what goes into the tables, and what is asked of them."""
 
-import functools
 import glob
 import gzip
+import io
+import json
+import lzma
 import os
 import pathlib
 import re
@@ -10,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from unittest import mock
@@ -19,12 +22,12 @@ import pyarrow
 from deltalake import DeltaTable, write_deltalake
 
 from dormouse import fleet
-from dormouse.fleet import intake, tables
+from dormouse.fleet import ask, intake, tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A made-up journal: its machine, its owner's things, and a device that ends the sleep.
 LOG = """\
-2026-10-0{day}T08:00:00.000001+0200 {host} kernel: Linux version 6.12.9-acme (build@acme) #1 SMP
+2026-10-0{day}T08:00:00.000001+0200 {host} kernel: Linux version 6.12.9-acme (build@mill) #1 SMP
 2026-10-0{day}T08:00:00.000002+0200 {host} kernel: DMI: Acme Notebook 5/X1, BIOS 1.2 01/01/2025
 2026-10-0{day}T08:00:01.000000+0200 {host} kernel: usb 3-4: SerialNumber: QZ7734PLK9931
 2026-10-0{day}T08:00:01.500000+0200 {host} kernel: r8169 0000:02:00.0 enp2s0: renamed, 9c:5c:8e:41:d2:07
@@ -37,12 +40,26 @@ LOG = """\
 SECRETS = re.compile(r"turnip-of-jane|QZ7734PLK9931|9c[:-]5c[:-]8e|9c5c8e41d207|jane", re.I)
 
 
+# Reads files as a reader does; one of them ends it.
+POISONED = [*intake.READER[:-1], """
+import os, signal, sys
+sys.path[:] = sys.argv[1:]
+from dormouse.fleet import intake
+read = intake.read_files
 def poisoned(files, *more):
-    """Reads files as a worker does; one of them ends it."""
     for _, path in files:
         if "poison" in path:
             os.kill(os.getpid(), signal.SIGKILL)
-    return intake.read_files(files, *more)
+    return read(files, *more)
+intake.read_files = poisoned
+intake.serve()
+"""]
+
+
+def children():
+    """Processes that this one started and that are there."""
+    out = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in out.splitlines() if "python" in line]
 
 
 def counts(place):
@@ -97,12 +114,42 @@ class Ingest(Folder):
     def test_a_file_that_kills_its_worker_is_named_and_the_others_are_there(self):
         self.logs(40)
         path = self.write("poison.log", "poison\n")
-        killing = functools.partial(intake.ENGINES["processes"], read=poisoned)
-        with mock.patch.dict(intake.ENGINES, processes=killing):
+        with mock.patch.object(intake, "READER", POISONED):
             done = fleet.ingest(self.inputs, self.place, workers=2)
         self.assertEqual((done.read, [p for p, _ in done.unread]), (40, [path]))
         self.assertIn("its reader died", done.unread[0][1])
         self.assertEqual((counts(self.place)["recording"], counts(self.place)["cycle"]), (41, 40))
+
+    def test_readers_that_others_end_are_started_again(self):
+        self.logs(40)
+        append, killed = tables.Dataset.append, []
+
+        def appended(*args):
+            for pid in [] if killed else children():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            append(*args)
+
+        with mock.patch.object(tables.Dataset, "append", appended), mock.patch.object(intake, "FILES_A_COMMIT", 1):
+            done = fleet.ingest(self.inputs, self.place, workers=2)
+        self.assertEqual(len(killed), 2)
+        self.assertEqual((done.read, done.unread, counts(self.place)["cycle"]), (40, [], 40))
+        self.assertEqual(children(), [])
+
+    def test_a_plain_script_may_ask(self):
+        self.logs(20)
+        script = self.write("../script.py", f"from dormouse import fleet\n"
+                            f"print(fleet.ingest({self.inputs!r}, {self.place!r}, workers=2).read)\n")
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("20\n", ""))
+        self.assertEqual(counts(self.place)["cycle"], 20)
+
+    def test_readers_that_do_not_start_are_no_fault_of_the_files(self):
+        self.logs(2)
+        with mock.patch.object(intake, "READER", [sys.executable, "-c", "raise SystemExit(3)"]):
+            with self.assertRaisesRegex(fleet.FleetError, "does not start .* ended with 3.; nothing was written"):
+                fleet.ingest(self.inputs, self.place, workers=2)
+        self.assertEqual(fleet.ingest(self.inputs, self.place, workers=2).read, 2)
 
     def test_tables_name_no_machine_and_no_owner(self):
         self.logs(2)
@@ -122,17 +169,112 @@ class Ingest(Folder):
         self.assertNotEqual(machines, other)
         self.assertEqual(os.stat(self.place + ".private/key").st_mode & 0o077, 0)
 
-    def test_packed_logs_and_folders_say_their_machine_and_wakers_no_address(self):
-        path = os.path.join(self.inputs, "log.gz")
-        with gzip.open(path, "wt") as f:
-            f.write(LOG.format(day=3, host="turnip-of-jane"))
-        self.assertEqual(intake._own_words(path), ("turnip-of-jane", "2026-10", {}))
+    def column(self, table, *names):
+        rows = fleet.Dataset(self.place).connect().sql(f"select distinct {', '.join(names)} from {table} order by all")
+        return rows.fetchall()
+
+    def recorded(self, name, wakers=()):
+        """A recording of the tree as if of a machine, a time and wakers."""
+        path = os.path.join(self.inputs, name)
+        with tarfile.open(ROOT / "captures/am335x-6.12.tar.gz") as old, tarfile.open(path, "w:gz") as new:
+            for member in old:
+                content = old.extractfile(member).read()
+                file = os.path.basename(member.name)
+                if file in ("capture.json", "stats.json"):
+                    value = json.loads(content)
+                    if file == "capture.json":
+                        value.pop("lab", None)
+                        value["machine"]["host"] = "turnip-of-jane"
+                    else:
+                        # The first of August 2026, and a month later with each cycle.
+                        at = (1_785_542_400 + 31 * 86_400 * (value["number"] - 1)) * 10**9
+                        value["clocks"]["realtime_before"] = value["clocks"]["realtime_after"] = at
+                        value["wakeup_sources"] = list(wakers)
+                    content = json.dumps(value).encode()
+                member.size = len(content)
+                new.addfile(member, io.BytesIO(content))
+        return path
+
+    def test_a_machine_is_one_however_its_log_is_kept(self):
+        text = LOG.format(day=3, host="Turnip-of-Jane.example.org").encode()
+        pathlib.Path(self.inputs, "a.log.gz").write_bytes(gzip.compress(text + b"# a"))
+        pathlib.Path(self.inputs, "b.log.xz").write_bytes(lzma.compress(text + b"# b"))
+        self.write("c.log", text.decode().replace("Turnip-of-Jane.example.org", "turnip-of-jane"))
+        # One that lost the line that names its model.
+        self.write("d.log", "".join(line + "\n" for line in text.decode().splitlines() if "DMI" not in line))
+        with tarfile.open(os.path.join(self.inputs, "e.tar"), "w") as archive:
+            member = tarfile.TarInfo("e.log")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+        self.recorded("f.tar.gz")
+        fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual(counts(self.place)["recording"], 6)
+        (machine,), = self.column("cycle", "machine")
+        self.assertRegex(machine, "^[0-9a-f]{32}$")
+        months = self.column("cycle", "month")
+        self.assertEqual(months[0], ("2026-08",))
+        self.assertIn(("2026-10",), months)
+
+    def test_a_cycle_has_its_own_kernel_and_month_and_machine(self):
+        later = LOG.replace("2026-10-0", "2026-11-0").replace("6.12.9-acme", "7.3.1-acme")
+        self.write("journal.log", LOG.format(day=1, host="turnip") + later.format(day=2, host="radish"))
+        fleet.ingest(self.inputs, self.place, workers=1)
+        rows = self.column("cycle", "kernel", "month", "machine")
+        self.assertEqual([r[:2] for r in rows], [("6.12.9-acme", "2026-10"), ("7.3.1-acme", "2026-11")])
+        self.assertNotEqual(rows[0][2], rows[1][2])
+        self.assertEqual([r[:2] for r in self.column("phase", "kernel", "month")], [r[:2] for r in rows])
+        self.assertEqual(self.column("recording", "kernel", "machine"), [(None, None)])
+
+    def test_wakers_are_told_without_what_identifies_them(self):
+        self.recorded("a.tar.gz", ["hid-9c:5c:8e:41:d2:07-battery", "hid-QZ7734PLK9931-battery", "rtc_cmos"])
+        self.recorded("b.tar.gz")
+        self.logs(1)
+        fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual(self.column("cycle", "wakers"),
+                         [("",), ("hid-mac-1-battery, hid-serial-1-battery, rtc_cmos",), (None,)])
+
+    def test_a_key_is_whole_or_not_there(self):
+        dataset = fleet.Dataset(self.place)
+        with mock.patch.object(tables.secrets, "token_hex", side_effect=KeyboardInterrupt):
+            self.assertRaises(KeyboardInterrupt, dataset.key)
+        key = dataset.key()
+        self.assertEqual((len(key), dataset.key(), os.listdir(dataset.private)), (32, key, ["key"]))
+        for text in ("", "00" * 31, "no key"):
+            pathlib.Path(dataset.private, "key").write_text(text)
+            with self.assertRaisesRegex(fleet.FleetError, "no key of 32 bytes"):
+                dataset.key()
+
+    def test_a_run_of_pm_graph_is_one_recording(self):
+        folder = os.path.join(self.inputs, "suspend-261001-080000")
+        os.mkdir(folder)
+        head = "# suspend-100126-080000 turnip mem 6.12.9-acme\n"
+        log = ("PM: suspend entry (deep)", "PM: suspend devices took 0.200 seconds", "ACPI: PM: Waking up from system sleep state S3",
+               "PM: resume devices took 0.400 seconds", "PM: suspend exit")
+        trace = ("suspend_enter[3] begin", "suspend_enter[3] end", "dpm_suspend[2] begin", "dpm_suspend[2] end",
+                 "machine_suspend[3] begin", "machine_suspend[3] end", "dpm_resume[16] begin", "dpm_resume[16] end",
+                 "thaw_processes[0] begin", "thaw_processes[0] end")
+        for part, lines in (("dmesg", [f"[   10.{i}00000] {text}\n" for i, text in enumerate(log)]),
+                            ("ftrace", [f"   sh-1   [000] .....   10.{i}00000: suspend_resume: {text}\n" for i, text in enumerate(trace)])):
+            with gzip.open(os.path.join(folder, f"turnip_mem_{part}.txt.gz"), "wt") as f:
+                f.write(head + "".join(lines))
+        done = fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual((done.read, done.unread, counts(self.place)["recording"]), (1, [], 1))
+
+    def test_tables_are_not_brought_into_themselves(self):
+        self.logs(2)
+        for _ in range(2):
+            done = fleet.ingest(self.folder, self.place, workers=1)
+            self.assertEqual(done.unread, [])
+        self.assertEqual(counts(self.place)["recording"], 2)
+
+    def test_a_folder_is_named_by_its_whole_path_and_no_reason_is_torn(self):
         folder = os.path.join(self.inputs, "recording")
-        os.makedirs(folder + "/cycle-0001")
-        pathlib.Path(folder, "capture.json").write_text('{"machine": {"host": "turnip-of-jane"}}')
-        pathlib.Path(folder, "cycle-0001/stats.json").write_text(
-            '{"number": 1, "wakeup_sources": ["hid-9c:5c:8e:41:d2:07-battery", "rtc_cmos"], "clocks": {"realtime_after": 1791000000000000000}}')
-        self.assertEqual(intake._own_words(folder), ("turnip-of-jane", "2026-10", {1: "hid-mac-battery, rtc_cmos"}))
+        os.mkdir(folder)
+        pathlib.Path(folder, "capture.json").write_text("{}")
+        done = fleet.ingest(os.path.relpath(folder) + "/", self.place, workers=1)
+        (path, why), = done.unread
+        self.assertEqual(path, folder)
+        self.assertNotIn("itnit", why)
 
     def test_the_files_behind_recordings_are_known_to_who_brought_them(self):
         self.logs(1)
@@ -179,8 +321,8 @@ class Ingest(Folder):
 
     def test_a_later_schema_is_refused_by_name(self):
         write_deltalake(self.place + "/recording", tables.SCHEMAS["recording"].empty_table(),
-                        description="dormouse-fleet/2")
-        with self.assertRaisesRegex(fleet.FleetError, "dormouse-fleet/2.*take a newer dormouse"):
+                        description="dormouse-fleet-tables/2")
+        with self.assertRaisesRegex(fleet.FleetError, "dormouse-fleet-tables/2.*take a newer dormouse"):
             fleet.ingest(self.inputs, self.place)
         shutil.rmtree(self.place)
         write_deltalake(self.place + "/recording", tables.SCHEMAS["recording"].empty_table())
@@ -235,7 +377,7 @@ def made_up(machines, slower=0.0, on=1.0, seed=5, model="Acme X1"):
                         "mode": "deep", "outcome": "slept", "cycle": cycle, "first_after_boot": cycle == 1, "phase": "resume",
                         "direction": "resume", "device": f"dev{d}", "driver": "acme", "duration_ns": int(t), "complete": True,
                         "on_critical_path": True})
-                wakers = "rtc_cmos" if cycle == 2 else None
+                wakers = "rtc_cmos" if cycle == 2 else ""
                 rows["cycle"].append(head | {
                     "mode": "deep", "outcome": "slept", "cycle": cycle, "first_after_boot": cycle == 1, "suspend_ns": 10**8,
                     "resume_ns": total * (3 if m == 7 else 1), "wakers": wakers})
@@ -297,6 +439,76 @@ class Ask(Folder):
         self.assertEqual(fleet.costs(dataset, model="another").num_rows, 0)
         self.assertEqual(fleet.costs(dataset, months=("2026-11", "2026-12")).num_rows, 0)
 
+    def test_sleeps_that_tell_no_devices_and_no_wakers_are_no_sleeps_without(self):
+        made = made_up(10)
+        plain = [{"recording": f"log-{i}", "model": "Acme X1", "month": "2026-10", "kernel": "7.3.1-acme", "mode": "deep",
+                  "outcome": "slept", "cycle": 1, "resume_ns": 10**9} for i in range(990)]
+        made["cycle"] = pyarrow.concat_tables([made["cycle"], pyarrow.Table.from_pylist(plain, schema=made["cycle"].schema)])
+        dataset = fleet.Dataset(self.place)
+        dataset.append(made)
+        cost = fleet.costs(dataset, limit=1).to_pylist()[0]
+        self.assertTrue(49 < cost["ms_a_sleep"] < 51)
+        self.assertTrue(0.1 < cost["share"] < 0.2)
+        self.assertEqual(cost["sleeps"], 80)
+        wakers = [r for r in fleet.findings(dataset).to_pylist() if r["what"] == "waker"]
+        self.assertEqual([(r["name"], r["times"], r["of"]) for r in wakers], [("rtc_cmos", 10, 40)] * 2)
+
+    def test_what_names_no_kernel_has_a_rate_as_well(self):
+        made = made_up(10)
+        failed = {"recording": "log", "model": "Acme X1", "month": "2026-10", "outcome": "aborted_by_wakeup", "cycle": 1}
+        made["cycle"] = pyarrow.concat_tables([made["cycle"], pyarrow.Table.from_pylist([failed], schema=made["cycle"].schema)])
+        dataset = fleet.Dataset(self.place)
+        dataset.append(made)
+        row, = (r for r in fleet.findings(dataset).to_pylist() if r["what"] == "failure")
+        self.assertEqual((row["kernel"], row["times"], row["of"], row["rate"]), (None, 1, 1, 1.0))
+        self.assertTrue(0.2 < row["rate_low"] < 0.21 and 0.99 < row["rate_high"] <= 1)
+
+    def test_machines_that_slept_alike_under_both_kernels_are_counted(self):
+        made = made_up(10)
+        alone = made_up(4, model="Few")
+        awake = made["cycle"].to_pylist()
+        for row in awake:
+            if row["machine"].endswith("9") and row["kernel"].startswith("7.3"):
+                row["outcome"] = "aborted_by_wakeup"
+        made["cycle"] = pyarrow.Table.from_pylist(awake, schema=made["cycle"].schema)
+        dataset = fleet.Dataset(self.place)
+        dataset.append({name: pyarrow.concat_tables([made[name], alone[name]]) for name in made})
+        paired = fleet.pairs(dataset, ("6.12", "7.3")).to_pylist()
+        self.assertEqual([(r["model"], r["machines"]) for r in paired], [("Acme X1", 9), ("Few", 4)])
+        from dormouse.fleet.page import answer
+        self.assertIn("Each of 9 machines", answer([], paired, ("6.12", "7.3"))[1])
+
+    def test_what_is_faster_is_no_cover_for_what_only_seems_slower(self):
+        told = false = found = quiet = 0
+        for seed in range(30):
+            # On machines that wander by 0.5 to 5 %, 600 are faster by 5 %, and 20 slower in every second fleet.
+            slower = 20 * (seed % 2)
+            rng, rows = np.random.default_rng(seed), []
+            for d in range(1000):
+                moved = -0.05 if d < 600 else 0.05 if d >= 1000 - slower else 0.0
+                wide = np.exp(rng.uniform(np.log(0.005), np.log(0.05)))
+                rows.append({"model": "m", "device": d, "driver": None, "phase": "resume", "direction": "resume",
+                             "before_ms": 10.0, "after_ms": 10.0, "machines": list(range(40)),
+                             "changes": np.log1p(moved) + wide * rng.standard_t(4, 40), "sleeps": rng.integers(1, 9, 40)})
+            worse = [r["device"] for r in ask.judged(rows) if r["worse"]]
+            told += len(worse)
+            false += sum(d < 1000 - slower for d in worse)
+            found += sum(d >= 1000 - slower for d in worse)
+            quiet += not slower and bool(worse)
+        self.assertLessEqual(false, 0.05 * told)
+        self.assertLessEqual(quiet, 1)
+        self.assertGreaterEqual(found, 0.9 * 15 * 20)
+
+    def test_what_few_machines_have_is_told_by_their_change(self):
+        rng = np.random.default_rng(3)
+        rows = [{"model": "m", "device": d, "driver": None, "phase": "resume", "direction": "resume", "before_ms": 10.0,
+                 "after_ms": 10.0, "machines": list(range(400)), "sleeps": np.full(400, 4),
+                 "changes": 0.01 * rng.standard_normal(400) + (0.2 * (np.arange(400) < 30) if d == 0 else 0)}
+                for d in range(20)]
+        row, = ask.judged(rows, improvements=True)
+        self.assertEqual((row["device"], row["worse"], row["on"]), (0, True, "some"))
+        self.assertTrue(0.19 < row["change"] < 0.25 and 20 <= row["seen"] <= 40)
+
     def test_sql_alone_gives_the_same(self):
         dataset = self.filled(20)
         for question in ("costs", "outliers", "findings"):
@@ -331,6 +543,12 @@ class Ask(Folder):
         self.assertIn("there is no dataset at", err)
         code, _, err = said("ask", "regressions", self.place)
         self.assertIn("say between which kernels: --between 6.12 7.3", err)
+        self.assertEqual(code, 2)
+        code, _, err = said("ask", "costs", self.place, "--months", "2026-9", "2026-11")
+        self.assertEqual((code, err), (2, "dormouse-fleet: '2026-9' is no month; write it as 2026-09\n"))
+        os.truncate(glob.glob(self.place + "/cycle/*/*/*.parquet")[0], 10)
+        code, _, err = said("ask", "outliers", self.place)
+        self.assertEqual((code, err.count("\n")), (3, 1))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,6 @@ try:
     from .page import page
     from .tables import Dataset, FleetError
 except ImportError as e:
-    raise ImportError(f'dormouse.fleet needs {e.name}: pip install "dormouse[fleet]"') from e
+    raise ImportError(f"dormouse.fleet needs {e.name}: install the wheel with its extra, dormouse-….whl[fleet] (docs/fleet.md)") from e
 
 __all__ = ["Dataset", "FleetError", "Ingested", "costs", "findings", "ingest", "outliers", "page", "pairs", "regressions", "sql"]

@@ -4,10 +4,14 @@ import argparse
 import os
 import sys
 
+import duckdb
+import pyarrow
+from deltalake.exceptions import DeltaError
+
 from . import ask
 from .intake import ingest
 from .page import answer, page, sentence
-from .tables import Dataset, FleetError
+from .tables import Dataset, FleetError, Misused
 
 
 def _words():
@@ -43,7 +47,7 @@ def _words():
 def _ask(dataset, given):
     narrowed = {"model": given.model, "months": given.months}
     if given.question == "regressions" and not given.between:
-        raise FleetError("say between which kernels: --between 6.12 7.3")
+        raise Misused("say between which kernels: --between 6.12 7.3")
     if given.sql:
         print(ask.sql(given.question, dataset, given.between, limit=given.limit, **narrowed).strip())
         return
@@ -63,7 +67,7 @@ def _ask(dataset, given):
                    "outliers": lambda: f"{r['times']:.2f} times its like: machine {r['machine'][:12]}, {r['model']}, "
                                        f"{r['kernel']}, {r['direction']} {r['ms']:.1f} ms (of {r['machines']} machines)",
                    "findings": lambda: f"{r['times']} of {r['of']}: {r['what']} {r['name']}"
-                                       f"{': ' + r['device'] if r['device'] else ''}, {r['model']}, {r['kernel']}",
+                                       f"{': ' + r['device'] if r['device'] else ''}, {r['model']}, {r['kernel'] or 'no one kernel'}",
                    }[given.question]())
         files = dataset.files(rows[0]["recordings"][:1]) if rows else {}
     print(f"\nNext: dormouse show {next(iter(files.values()))}" if files else
@@ -74,7 +78,7 @@ def main(arguments=None):
     given = _words().parse_args(arguments)
     try:
         if any("=" not in word for word in given.storage):
-            raise FleetError("--storage wants NAME=VALUE")
+            raise Misused("--storage wants NAME=VALUE")
         options = dict(word.split("=", 1) for word in given.storage) or None
         dataset = Dataset(given.into if given.verb == "ingest" else given.dataset, given.private, options)
         if given.verb == "ingest":
@@ -92,9 +96,9 @@ def main(arguments=None):
             print(f"Joined the small files of {dataset.place}.")
     except BrokenPipeError:
         os._exit(0)
-    except (FleetError, OSError) as e:
-        print(f"dormouse-fleet: {e}", file=sys.stderr)
-        return 3
+    except (FleetError, OSError, DeltaError, duckdb.Error, pyarrow.ArrowException) as e:
+        print(f"dormouse-fleet: {' '.join(str(e).split())}", file=sys.stderr)
+        return 2 if isinstance(e, Misused) else 3
     return 0
 
 

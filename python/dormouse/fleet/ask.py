@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import optimize, stats
 
-from .tables import Dataset, FleetError
+from .tables import UNKNOWN, Dataset, FleetError, Misused
 
 # Share of false ones among what is told, at most.
 FALSE_SHARE = 0.01
@@ -43,6 +43,9 @@ def _where(model=None, months=None, table=""):
         parts.append(f"{table}model = {_text(model)}")
     if months is not None:
         first, last = (months, months) if isinstance(months, str) else months
+        for month in (first, last):
+            if month != UNKNOWN and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
+                raise Misused(f"{month!r} is no month; write it as 2026-09")
         parts.append(f"{table}month between {_text(first)} and {_text(last)}")
     return "".join(f" and {part}" for part in parts)
 
@@ -53,10 +56,10 @@ def _opened(dataset):
 
 def kernels(con, version):
     """Releases of a version: of "6.12" also 6.12.9-acme, and not 6.120."""
-    there = [k for (k,) in con.sql("select distinct kernel from recording where kernel is not null").fetchall()]
+    there = [k for (k,) in con.sql("select distinct kernel from cycle where kernel is not null").fetchall()]
     found = sorted(k for k in there if re.match(re.escape(version) + r"(?![0-9])", k))
     if not found:
-        raise FleetError(f"no recording is of kernel {version}; there are: {', '.join(sorted(there)) or 'none'}")
+        raise Misused(f"no recording is of kernel {version}; there are: {', '.join(sorted(there)) or 'none'}")
     return found
 
 
@@ -118,7 +121,7 @@ order by model, direction, phase, device
 
 
 def _signed_rank(changes):
-    """Two-sided p of Wilcoxon's signed-rank test of each, those of one length at once."""
+    """p of Wilcoxon's signed-rank test of each that it lies above zero, those of one length at once."""
     p = np.ones(len(changes))
     lengths = np.array([len(c) for c in changes])
     for n in np.unique(lengths):
@@ -127,7 +130,7 @@ def _signed_rank(changes):
         moved = (rows != 0).any(axis=1)
         if moved.any():
             with np.errstate(all="ignore"):
-                p[places[moved]] = stats.wilcoxon(rows[moved], axis=1).pvalue
+                p[places[moved]] = stats.wilcoxon(rows[moved], axis=1, alternative="greater").pvalue
     return np.nan_to_num(p, nan=1.0)
 
 
@@ -143,33 +146,42 @@ def _spread(changes, sleeps):
     return np.maximum(size * shape, _GRAIN)
 
 
-def _tails(standing, far):
-    """p that so many machines are so far up, and so far down, as chance puts on the other side.
+def _tails(up, down, n):
+    """p that of `n` machines so many are far up if chance puts as many there as are far `down`.
 
     Without a change the two sides of a device are alike, so the share on one foretells that on the
     other. How much shares differ between devices is taken from all of them (a beta distribution by
     its moments): a device that is far off now and then on either side has to show more.
     """
-    n = np.array([len(z) for z in standing])
-    up = np.array([(z > far).sum() for z in standing])
-    down = np.array([(z < -far).sum() for z in standing])
+    share = (down.sum() + 0.5) / (n.sum() + 1)
+    # Variance of shares beyond that of counting, as 1 / (a + b + 1) of the beta.
+    counted = share * (1 - share)
+    beyond = ((down - n * share) ** 2).sum() - counted * n.sum()
+    between = beyond / max(counted * (n.astype(float) * (n - 1)).sum(), 1e-12)
+    weight = 1 / between - 1 if between > 0 else math.inf
+    weight = float(np.clip(weight, 1.0, n.sum() / 10 + 1))
+    a, b = share * weight + down, (1 - share) * weight + n - down
+    return np.where(up > 0, stats.betabinom.sf(up - 1, n, a, b), 1.0)
 
-    def foretold(one, other):
-        share = (other.sum() + 0.5) / (n.sum() + 1)
-        # Variance of shares beyond that of counting, as 1 / (a + b + 1) of the beta.
-        counted = share * (1 - share)
-        beyond = ((other - n * share) ** 2).sum() - counted * n.sum()
-        between = beyond / max(counted * (n.astype(float) * (n - 1)).sum(), 1e-12)
-        weight = 1 / between - 1 if between > 0 else math.inf
-        weight = float(np.clip(weight, 1.0, n.sum() / 10 + 1))
-        a, b = share * weight + other, (1 - share) * weight + n - other
-        return np.where(one > 0, stats.betabinom.sf(one - 1, n, a, b), 1.0)
 
-    return foretold(up, down), foretold(down, up)
+def _moved_up(changes, spreads, least):
+    """p of each device that machines moved up by more than `least`: most of them, or some.
+
+    The bound is asked here and not of what is told in the end: who picks among that which was
+    told to be no chance has another share of chance among it.
+    """
+    ranks = _signed_rank([(c - least) / s for c, s in zip(changes, spreads)])
+    n = np.array([len(c) for c in changes])
+    # What few machines have is seen where it is large by how many are far off, and where it is
+    # not by how many are somewhat off.
+    tails = np.min([_tails(*(np.array([(side * c - least > far * s).sum() for c, s in zip(changes, spreads)])
+                             for side in (1, -1)), n) for far in _LOOKS], axis=0)
+    # The least p of several looks, times their number, holds for all of them.
+    return np.minimum(1, np.minimum(ranks, tails) * (1 + len(_LOOKS)))
 
 
 def _shifted(changes, spread):
-    """The share of machines that moved up, by how much, its 95 % interval, and of each machine how
+    """The share of machines that moved up, by how much, a rough range of it, and of each machine how
     likely it is among them: most likely values of a mixture of those that did not move and those
     that did, alike spread with the tails of Student's t."""
     if len(changes) > 2000:
@@ -210,42 +222,48 @@ def _typical(changes):
     return share, float(np.median(ordered)), ordered[max(k - 1, 0)], ordered[len(ordered) - max(k, 1)], likely
 
 
+def _far_up(changes, far, least):
+    """The same where the middle machine did not move: of those that are far up, as far as there
+    are more of them than far down."""
+    up = changes > far
+    if not up.any():
+        return 1.0, least, least, least, (changes > least).astype(float)
+    moved = np.sort(changes[up])
+    k = int(stats.binom.ppf(0.025, len(moved), 0.5))
+    share = max(up.mean() - (changes < -far).mean(), 1 / len(changes))
+    return share, float(np.median(moved)), moved[max(k - 1, 0)], moved[len(moved) - max(k, 1)], up.astype(float)
+
+
 def _student(x):
     """Student's t with four degrees of freedom, without its constant."""
     return (1 + x * x / 4) ** -2.5
 
 
-def judged(rows, false_share=FALSE_SHARE, least_change=LEAST_CHANGE):
-    """Of the differences of machines, what chance does not do: a list of rows."""
+def judged(rows, false_share=FALSE_SHARE, least_change=LEAST_CHANGE, improvements=False):
+    """Of the differences of machines, what chance does not do: a list of rows. What is slower and
+    what is faster are two questions, each with its own share of chance."""
     if not rows:
         return []
+    least = math.log1p(least_change)
     changes = [np.asarray(r["changes"]) for r in rows]
     spreads = [_spread(c, np.asarray(r["sleeps"], float)) for c, r in zip(changes, rows)]
-    standing = [c / s for c, s in zip(changes, spreads)]
-    ranks = _signed_rank(standing)
-    # What few machines have is seen where it is large by how many are far off, and where it is
-    # not by how many are somewhat off.
-    tails = [_tails(standing, far) for far in _LOOKS]
-    up, down = (np.min([t[side] for t in tails], axis=0) for side in (0, 1))
-    # Each look has two sides but for that at ranks: the least p times their number holds for all.
-    p = np.minimum(1, np.minimum(ranks, 2 * np.minimum(up, down)) * (1 + len(_LOOKS)))
-    q = stats.false_discovery_control(p)
     told = []
-    for i in np.flatnonzero(q <= false_share):
-        c, row, z = changes[i], rows[i], standing[i]
-        if ranks[i] <= 2 * min(up[i], down[i]):
-            sign = 1 if stats.rankdata(np.abs(z)) @ np.sign(z) > 0 else -1
-        else:
-            sign = 1 if up[i] < down[i] else -1
-        share, change, low, high, likely = _shifted(c * sign, spreads[i])
-        if change < least_change:
-            continue
-        worst = np.argsort(-likely * (c * sign), kind="stable")[:5]
-        ends = sorted(math.expm1(sign * v) for v in (low, high))
-        told.append({**{k: row[k] for k in ("model", "device", "driver", "phase", "direction", "before_ms", "after_ms")},
-                     "worse": sign > 0, "on": "most" if share >= 0.5 else "some", "seen": max(1, round(share * len(c))),
-                     "machines": len(c), "change": math.expm1(sign * change), "change_low": ends[0], "change_high": ends[1],
-                     "p": float(p[i]), "q": float(q[i]), "worst_machines": [row["machines"][j] for j in worst]})
+    for sign in (1, -1) if improvements else (1,):
+        signed = [sign * c for c in changes]
+        p = _moved_up(signed, spreads, least)
+        q = stats.false_discovery_control(p)
+        for i in np.flatnonzero(q <= false_share):
+            c, row = signed[i], rows[i]
+            share, change, low, high, likely = _shifted(c, spreads[i])
+            if change < least:
+                share, change, low, high, likely = _far_up(c, least + _LOOKS[0] * spreads[i], least)
+            worst = np.argsort(-likely * c, kind="stable")[:5]
+            ends = sorted(math.expm1(sign * v) for v in (low, high))
+            told.append({**{k: row[k] for k in ("model", "device", "driver", "phase", "direction", "before_ms", "after_ms")},
+                         "worse": sign > 0, "on": "most" if share >= 0.5 else "some", "seen": max(1, round(share * len(c))),
+                         "machines": len(c), "change": math.expm1(sign * change), "change_low": ends[0],
+                         "change_high": ends[1], "p": float(p[i]), "q": float(q[i]),
+                         "worst_machines": [row["machines"][j] for j in worst]})
     told.sort(key=lambda r: (-abs(r["change"]) * (r["before_ms"] or 0) * r["seen"], r["model"], str(r["device"])))
     return told
 
@@ -268,12 +286,11 @@ def regressions(dataset, between, model=None, months=None, improvements=False, f
     """
     con = _opened(dataset)
     text, before, after = _paired(con, between, model, months, least_ms)
-    rows = [r for r in judged(con.sql(text).to_arrow_table().to_pylist(), false_share, least_change)
-            if improvements or r["worse"]]
+    rows = judged(con.sql(text).to_arrow_table().to_pylist(), false_share, least_change, improvements)
     machines = {m for r in rows for m in r["worst_machines"]}
     behind = dict(con.sql(
-        f"select machine, list(recording order by kernel, recording) from recording where machine in "
-        f"{_words(machines)} and kernel in {_words(before + after)} and unread is null group by machine"
+        f"select machine, list(recording order by kernel, recording) from (select distinct machine, kernel, recording "
+        f"from cycle where machine in {_words(machines)} and kernel in {_words(before + after)}) group by machine"
     ).fetchall()) if machines else {}
     for row in rows:
         row["recordings"] = [r for m in row["worst_machines"] for r in behind.get(m, [])][:20]
@@ -283,32 +300,38 @@ def regressions(dataset, between, model=None, months=None, improvements=False, f
 def _paired(con, between, model, months, least_ms=LEAST_MS):
     before, after = (kernels(con, v) for v in between)
     if set(before) & set(after):
-        raise FleetError(f"{between[0]} and {between[1]} are both {sorted(set(before) & set(after))[0]}; "
+        raise Misused(f"{between[0]} and {between[1]} are both {sorted(set(before) & set(after))[0]}; "
                          "name two kernels that are not the same")
     return _PAIRED.format(after=_words(after), both=_words(before + after), where=_where(model, months),
                           phase_where=_where(model, months, table="p."), least_ns=int(least_ms * 1e6), machines=LEAST_MACHINES), before, after
 
 
 def pairs(dataset, between, model=None, months=None):
-    """How many machines slept under both kernels, by model: (model, machines, recordings)."""
+    """How many machines slept alike under both kernels, by model: (model, machines, recordings)."""
     con = _opened(dataset)
     before, after = (kernels(con, v) for v in between)
     return con.sql(f"""
-        with m as (select model, machine, count(*) as recordings, bool_or(kernel in {_words(before)}) as old,
-                bool_or(kernel in {_words(after)}) as new
-            from recording where machine is not null and kernel in {_words(before + after)} {_where(model, months)}
-            group by all)
-        select model, count(*) filter (old and new) as machines, sum(recordings)::bigint as recordings
+        with ways as (select model, machine, list(distinct recording) as recordings,
+                bool_or(kernel in {_words(before)}) and bool_or(kernel in {_words(after)}) as paired
+            from cycle where outcome = 'slept' and machine is not null and kernel in {_words(before + after)}
+                {_where(model, months)}
+            group by model, machine, coalesce(mode, ''), coalesce(first_after_boot, false)),
+        m as (select model, machine, bool_or(paired) as paired, len(list_distinct(flatten(list(recordings)))) as recordings
+            from ways group by all)
+        select model, count(*) filter (paired) as machines, sum(recordings)::bigint as recordings
         from m group by model order by machines desc, model""").to_arrow_table()
 
 
 # --- the others are SQL alone
 
+# A sleep that no callback is known of says nothing of what devices cost.
 _COSTS = """
 with sleeps as (
     select model, count(*) as sleeps, count(distinct machine) as machines,
         sum(suspend_ns) as suspend, sum(resume_ns) as resume
-    from cycle where outcome = 'slept' {where} group by model
+    from cycle semi join (select distinct recording, cycle from callback where outcome = 'slept' {where})
+        using (recording, cycle)
+    where outcome = 'slept' {where} group by model
 ), costs as (
     select model, device, any_value(driver) as driver, direction, sum(duration_ns) as ns,
         count(distinct machine) as seen, list_distinct(arg_max(recording, duration_ns, 3)) as recordings
@@ -343,12 +366,13 @@ where abs(ln(ns) - middle) > greatest({far} * spread, ln(1.2))
 order by abs(ln(ns) - middle) desc, machine, direction limit {limit}
 """
 
-# The interval is Wilson's, 95 %.
+# The interval is Wilson's, 95 % if each sleep were alone in the world; those of one machine are
+# alike, so where `machines` is much less than `of` it is too narrow.
 _FINDINGS = """
 with of_recordings as (
     select model, kernel, count(*) as n from recording where unread is null {where} group by all
 ), of_sleeps as (
-    select model, kernel, count(*) as n from cycle where true {where} group by all
+    select model, kernel, count(*) as n, count(wakers) as tell_wakers from cycle where true {where} group by all
 ), told as (
     select 'finding' as what, model, kernel, id as name, device, count(distinct recording) as k,
         count(distinct machine) as machines, any_value(sentence) as sentence, min(recording) as recording
@@ -358,12 +382,15 @@ with of_recordings as (
         null, min(recording)
     from cycle where outcome <> 'slept' {where} group by model, kernel, outcome, failed_device
     union all
-    select 'waker', model, kernel, waker, null, count(*), count(distinct machine), null, min(recording)
-    from (select *, unnest(string_split(wakers, ', ')) as waker from cycle where wakers is not null {where})
+    select 'waker', model, kernel, waker, null, count(distinct (recording, cycle)), count(distinct machine), null,
+        min(recording)
+    from (select *, unnest(string_split(wakers, ', ')) as waker from cycle where wakers <> '' {where})
     group by model, kernel, waker
 ), rated as (
-    select told.*, case what when 'finding' then of_recordings.n else of_sleeps.n end as n
-    from told left join of_recordings using (model, kernel) left join of_sleeps using (model, kernel)
+    select told.*, case what when 'finding' then r.n when 'waker' then s.tell_wakers else s.n end as n
+    from told
+    left join of_recordings r on told.model = r.model and told.kernel is not distinct from r.kernel
+    left join of_sleeps s on told.model = s.model and told.kernel is not distinct from s.kernel
 )
 select what, model, kernel, name, device, k as times, n as "of", k / n as rate,
     greatest(0, (k / n + 1.92073 / n - 1.95996 * sqrt(k / n * (1 - least(k / n, 1)) / n + 0.960365 / n / n)) / (1 + 3.84146 / n)) as rate_low,
@@ -382,7 +409,7 @@ def sql(question, dataset=None, between=None, model=None, months=None, limit=100
     if question == "regressions":
         return _paired(_opened(dataset), between, model, months)[0]
     if question not in QUESTIONS:
-        raise FleetError(f"there is no question {question!r}: it is one of regressions, {', '.join(QUESTIONS)}")
+        raise Misused(f"there is no question {question!r}: it is one of regressions, {', '.join(QUESTIONS)}")
     return QUESTIONS[question].format(where=_where(model, months), limit=int(limit), far=FAR)
 
 

@@ -52,8 +52,8 @@ def sentence(row):
 
 def answer(rows, paired, between):
     """The first line, and how far to trust it."""
-    machines = sum(p["machines"] for p in paired)
     able = [p for p in paired if p["machines"] >= ask.LEAST_MACHINES]
+    machines = sum(p["machines"] for p in able or paired)
     # A device says more than the phase that waits for it.
     worse = sorted((r for r in rows if r["worse"]), key=lambda r: r["device"] is None)
     if not able:
@@ -82,8 +82,9 @@ def page(dataset, file, between=None, model=None, months=None, limit=50):
     files = dataset.files({r for t in (rows, *tables.values()) for row in t for r in row["recordings"]})
     text = html.escape
     con = dataset.connect()
-    total = con.sql("""select count(*) filter (unread is null), count(*) filter (unread is not null), count(distinct machine),
-        count(*) filter (unread is null and machine is null), count(distinct model) from recording""").fetchall()[0]
+    total = con.sql(f"""select count(*) filter (unread is null), count(*) filter (unread is not null), count(distinct machine),
+        count(*) filter (unread is null and machine is null), count(distinct model)
+        from recording where true {ask._where(model, months)}""").fetchall()[0]
     parts = []
     if between:
         first, trust = answer(rows, paired, between)
@@ -94,7 +95,7 @@ def page(dataset, file, between=None, model=None, months=None, limit=50):
               f"{total[1]} files could not be read.</p>"]
     if between:
         parts += ["<h2>Slower and faster</h2>", _table(
-            ["model", "device", "phase", "change>", "from>", "to>", "machines>", "before>", "after>", "recordings"],
+            ["model", "device", "phase", "change>", "roughly from>", "to>", "machines>", "before>", "after>", "recordings"],
             [[text(r["model"]), text(f"{r['device'] or 'whole phase'}" + (f" ({r['driver']})" if r["driver"] else "")),
               text(f"{r['direction']}, {r['phase']}"),
               f"<span class={'worse' if r['worse'] else 'better'}>{_percent(r['change'])}</span>",
@@ -112,7 +113,7 @@ def page(dataset, file, between=None, model=None, months=None, limit=50):
         [[f"<code>{r['machine'][:12]}</code>", text(r["model"]), text(r["kernel"] or ""), r["direction"], _ms(r["ms"]),
           _ms(r["like_ms"]), f"{r['times']:.2f}", _behind(r["recordings"], files)] for r in tables["outliers"]])]
     parts += ["<h2>Findings, failures and wakers</h2>", _table(
-        ["what", "name", "model", "kernel", "times>", "rate, 95 %>", "machines>", "recordings"],
+        ["what", "name", "model", "kernel", "times>", "rate, roughly>", "machines>", "recordings"],
         [[r["what"], text(r["name"] + (f": {r['device']}" if r["device"] else "")), text(r["model"]), text(r["kernel"] or ""),
           f"{r['times']} of {r['of']}", f"{r['rate_low']:.1%} to {r['rate_high']:.1%}".replace("%", " %"), r["machines"],
           _behind(r["recordings"], files)] for r in tables["findings"]])]
