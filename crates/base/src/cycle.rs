@@ -429,10 +429,11 @@ impl Cycle {
     }
 
     /// When it began by the wall clock (Unix time), as far as the source tells: the stamps of a
-    /// log are of that clock if they are of this century, and else count from the boot.
+    /// log are of that clock if they are late enough: others count from the boot, or are of the
+    /// year 2000, which lines that name none are given.
     pub fn wall_clock(&self) -> Option<Ns> {
-        const YEAR_2000: Ns = Ns(946_684_800_000_000_000);
-        let stamp = Some(self.start).filter(|t| self.when == Began::Stamped && *t > YEAR_2000);
+        const YEAR_2005: Ns = Ns(1_104_537_600_000_000_000);
+        let stamp = Some(self.start).filter(|t| self.when == Began::Stamped && *t > YEAR_2005);
         self.began.or(stamp)
     }
 

@@ -136,10 +136,7 @@ fn named(line: &[u8], at: Range<usize>, kind: Kind, out: &mut Vec<Found>) {
 /// Whether it was replaced before.
 fn is_ours(text: &str) -> bool {
     let Some((word, number)) = text.rsplit_once('-') else { return false };
-    // A host by a key is 32 digits of base 16.
-    let by_key = word == Kind::Host.word() && number.len() == 32;
-    let is_digit = |b: u8| b.is_ascii_digit() || by_key && b.is_ascii_hexdigit();
-    Kind::ALL.iter().any(|k| k.word() == word) && number.bytes().all(is_digit)
+    Kind::ALL.iter().any(|k| k.word() == word) && number.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// What a word says of itself or of what follows.
