@@ -335,7 +335,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         f
     };
     let f = f
-        .look(format!("If nobody touched the machine: {}", advice))
+        .look(format!("If nobody touched the machine: {advice}"))
         .of_devices(devices)
         .shown_by(evidence);
     out.push(f);
