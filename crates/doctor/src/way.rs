@@ -77,6 +77,8 @@ pub enum Kind {
     TimedOut,
     /// A kernel's.
     Kernel,
+    /// A service of the time of day reached its server, or the clock was set.
+    ClockSet,
     /// Any other.
     Other,
 }

@@ -154,3 +154,48 @@ fn an_end_just_before_its_start_is_one_short_callback() {
         assert_eq!(c.losses.count(kind), 1, "{kind}");
     }
 }
+
+#[test]
+fn a_journal_that_was_frozen_behind_the_entry_makes_no_wait_of_the_sleep() {
+    let capture = capture(
+        "Nov 12 22:00:00.400000 elm kernel: PM: suspend entry (deep)\n\
+         Nov 12 22:30:00.200000 elm kernel: Filesystems sync: 0.020 seconds\n\
+         Nov 12 22:30:00.200300 elm kernel: Freezing user space processes completed (elapsed 0.001 seconds)\n\
+         Nov 12 22:30:00.200400 elm kernel: ACPI: PM: Waking up from system sleep state S3\n\
+         Nov 12 22:30:00.200500 elm kernel: PM: resume devices took 0.300 seconds\n\
+         Nov 12 22:30:00.200600 elm kernel: PM: suspend exit\n",
+    );
+    let c = &capture.cycles[0];
+    assert!(c.phase(Phase::Sync).expect("a sync").start - c.start < Ns::from_ms(100), "{c:?}");
+    assert!(c.asleep_elsewhere.is_some_and(|a| a > Ns(1_700_000_000_000)), "{c:?}");
+}
+
+#[test]
+fn what_half_a_sleep_took_stands_once_where_stamps_are_whole_seconds() {
+    let capture = capture(
+        "Nov 12 22:00:00 elm kernel: PM: suspend entry (deep)\n\
+         Nov 12 22:00:00 elm kernel: Filesystems sync: 0.010 seconds\n\
+         Nov 12 22:00:00 elm kernel: PM: suspend devices took 0.250 seconds\n\
+         Nov 12 22:00:01 elm kernel: PM: resume devices took 0.400 seconds\n\
+         Nov 12 22:00:01 elm kernel: PM: suspend exit\n",
+    );
+    let c = &capture.cycles[0];
+    let (sync, down) = (c.phase(Phase::Sync).unwrap(), c.phase(Phase::Suspend).unwrap());
+    assert_eq!(down.start - sync.end, Ns::ZERO);
+    assert_eq!(down.end - down.start, Ns::from_ms(250));
+}
+
+#[test]
+fn callbacks_whose_device_was_left_out_keep_their_times() {
+    let capture = capture(
+        "PM: suspend entry (deep)\nPM: suspend exit\n\
+         ... PM: calling pci_pm_suspend @ 77, parent: pci0000:00\n\
+         ... PM: pci_pm_resume returned 0 after 250000 usecs   <- nouveau 0000:01:00.0\n\
+         ... PM: platform_pm_resume returned 0 after 90 usecs\n",
+    );
+    let names: Vec<&str> =
+        capture.graph.devices.iter().map(|d| capture.names.get(d.name)).collect();
+    assert!(names.contains(&"0000:01:00.0") && !names.contains(&"PM"), "{names:?}");
+    let longest = capture.ranked.iter().flat_map(|r| &r.rows).map(|r| r.took).max();
+    assert_eq!(longest, Some(Ns::from_ms(250)), "usecs of that form are microseconds");
+}

@@ -595,3 +595,36 @@ fn probes_are_read_inside_their_callback() {
     assert_eq!(of("acpi_ps_execute_method"), (6, 6, 0, 2, 0));
     assert_eq!(c.cycles[0].inside.len(), 4);
 }
+
+#[test]
+fn what_pm_graph_says_of_the_firmware_is_of_the_halves() {
+    let text = |fw: &str| {
+        format!(
+            "# suspend-110826-071200 elm mem 7.1.4\n{fw}# tracer: nop\n{}",
+            trace(&[
+                "suspend_resume: suspend_enter[3] begin",
+                "suspend_resume: dpm_suspend_noirq[2] begin",
+                "suspend_resume: dpm_suspend_noirq[2] end",
+                "suspend_resume: machine_suspend[3] begin",
+                "suspend_resume: machine_suspend[3] end",
+                "suspend_resume: dpm_resume_noirq[16] begin",
+                "suspend_resume: dpm_resume_noirq[16] end",
+                "suspend_resume: dpm_resume[16] begin",
+                "suspend_resume: dpm_resume[16] end",
+                "suspend_resume: dpm_complete[16] begin",
+                "suspend_resume: dpm_complete[16] end",
+            ])
+        )
+    };
+    let gaps = |fw: &str| {
+        let capture = capture(&text(fw));
+        let c = &capture.cycles[0];
+        let (down, up) = c.asleep.expect("a sleep");
+        let of = |phase| c.phase(phase).expect("a phase");
+        (down - of(Phase::Noirq).end, of(Phase::ResumeNoirq).start - up)
+    };
+    let ms = Ns::from_ms;
+    assert_eq!(gaps(""), (ms(1), ms(1)));
+    assert_eq!(gaps("# fwsuspend 20000000 fwresume 700000000\n"), (ms(21), ms(701)));
+    assert_eq!(gaps("# fwsuspend 0 fwresume 0\n"), (ms(1), ms(1)));
+}

@@ -466,3 +466,165 @@ fn rows_of_what_a_night_used_are_its_cost_and_a_charge_is_none() {
     assert!(!ids(charge).contains(&"night-cost"));
     assert!(ids("The test ran 2h on a 4000 mAh battery and used 300 mAh.\n").is_empty());
 }
+
+#[test]
+fn commands_of_one_line_have_their_outputs_in_order() {
+    let wake = "$ cat /proc/acpi/wakeup\nDevice\tS-state\t  Status   Sysfs node\n\
+        LANA\t  S4\t*enabled   pci:0000:00:19.0\n";
+    let text = format!(
+        "{wake}$ uptime; cat /sys/power/pm_wakeup_irq; grep rtc /proc/interrupts\n\
+        07:01:02 up 3 days\n8\n   8:   0   2   IO-APIC   8-edge   rtc0\n"
+    );
+    holds(&says(&text, "mode-wake-source"), &["IRQ 8", "rtc0"]);
+    assert!(!ids(&text).contains(&"wake-armed"));
+    assert!(ids(wake).contains(&"wake-armed"), "nothing else is read there");
+    let slept = |before: u64, after: u64| {
+        format!(
+            "$ cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec; sudo rtcwake -m freeze -s 90; cat /sys/kernel/debug/pmc_core/slp_s0_residency_usec\n\
+            {before}\n{after}\n"
+        )
+    };
+    assert!(ids(&slept(700, 700)).contains(&"mode-name-only"));
+    assert!(!ids(&slept(700, 84_000_700)).contains(&"mode-name-only"));
+}
+
+#[test]
+fn sleeps_with_a_waker_each_are_told_one_by_one() {
+    let sleep = |hour: u32, irqs: &[u32]| {
+        let woke: String = irqs
+            .iter()
+            .map(|n| {
+                format!("Mar 04 0{hour}:20:00 elm kernel: PM: Triggering wakeup from IRQ {n}\n")
+            })
+            .collect();
+        format!(
+            "Mar 04 0{hour}:00:00 elm kernel: PM: suspend entry (s2idle)\n{woke}\
+            Mar 04 0{hour}:20:00 elm kernel: PM: suspend exit\n"
+        )
+    };
+    let table = "  77:   3   gpio-brcm   4   HALL0001:00\n   8:   1   IO-APIC   8-edge   rtc0\n";
+    let each = format!("{}{}{table}", sleep(1, &[77]), sleep(3, &[8]));
+    let words = says(&each, "mode-wake-source");
+    holds(&words, &["line 1 IRQ 77 after 20 min 0 s; line 4 IRQ 8 after 20 min 0 s"]);
+    assert!(!words.contains("Each of them"), "{words}");
+    let both = format!("{}{table}", sleep(1, &[77, 8]));
+    holds(&says(&both, "mode-wake-source"), &["Each of them can have woken it"]);
+}
+
+#[test]
+fn who_raised_an_interrupt_is_looked_for_in_words_and_beside_the_wake_up() {
+    let woke = "PM: suspend-to-idle\nPM: Triggering wakeup from IRQ 12\nPM: Triggering wakeup from IRQ 61\n";
+    let text = format!(
+        "The board wakes up if the dial is turned: its line has IRQ 61 below the\n\
+        controller of IRQ 12.\n\n{woke}"
+    );
+    let words = says(&text, "mode-wake-source");
+    holds(&words, &["the writer says: \"The board wakes up if the dial is turned"]);
+    assert!(!words.contains("Each of them"), "{words}");
+    holds(&says(woke, "mode-wake-source"), &["Each of them", "that was read names the device"]);
+    let f = found(woke).into_iter().find(|f| f.id == "mode-wake-source").expect("a waker");
+    let look = format!("{f:?}");
+    assert!(!look.contains("_PRW"), "no word of ACPI in it: {look}");
+    let night = |last: &str| {
+        format!(
+            "Mar 04 22:00:01 elm systemd-sleep[9]: Performing sleep operation 'suspend'...\n\
+            Mar 04 22:00:01 elm kernel: PM: suspend entry (s2idle)\n\
+            Mar 05 06:00:00 elm kernel: PM: Triggering wakeup from IRQ 9\n\
+            Mar 05 06:00:00 elm kernel: PM: suspend exit\n\
+            Mar 05 06:00:00 elm systemd-logind[7]: {last}\n"
+        )
+    };
+    holds(&says(&night("Lid opened."), "mode-wake-source"), &["Lid opened.", "beside the wake-up"]);
+    assert!(!says(&night("Watching system buttons"), "mode-wake-source").contains("beside"));
+}
+
+#[test]
+fn no_data_of_the_kernel_is_told_as_such() {
+    let none = "$ cat /sys/power/pm_wakeup_irq\ncat: /sys/power/pm_wakeup_irq: No data available\n\
+        $ cat /proc/interrupts\n   CPU0\n   8:   1   IO-APIC   8-edge   rtc0\n";
+    holds(&says(none, "wake-unrecorded"), &["recorded no interrupt"]);
+    let some = none.replace("cat: /sys/power/pm_wakeup_irq: No data available", "8");
+    assert!(!ids(&some).contains(&"wake-unrecorded"));
+}
+
+#[test]
+fn wake_locks_of_a_kernel_are_told_without_the_time_of_the_screen() {
+    let text = |lock: &str| {
+        format!(
+            "All kernel wake locks:\nKernel Wake lock {lock} realtime\n\
+            Kernel Wake lock PowerManagerService.WakeLocks: 40s 1ms (7 times) realtime\n\
+            All partial wake locks:\nWake lock u0a9 sync: 12s 7ms (3 times) realtime\n"
+        )
+    };
+    let held = text("modem_rx_wl: 3h 2m 1s 5ms (0 times)");
+    holds(
+        &says(&held, "night-wakelocks"),
+        &["modem_rx_wl, 3 h 2 min", "before the count began", "u0a9 sync"],
+    );
+    assert!(!ids(&text("modem_rx_wl: 5m 2s 5ms (80 times)")).contains(&"night-wakelocks"));
+}
+
+#[test]
+fn a_loop_tells_its_rounds_by_its_own_counts() {
+    let text = |failed: u32| {
+        format!(
+            "sleep test: rtcwake -m mem -s 15, 60 rounds\n\
+            round 01/60: slept 15 s, success=1 fail=0\nround 02/60: slept 16 s, success=2 fail=0\n\
+            rounds: 60  passed: {}  failed: {failed}\n",
+            60 - failed
+        )
+    };
+    holds(&says(&text(0), "round-counts"), &["60 done, 0 failed"]);
+    assert!(!ids(&text(0)).contains(&"round-failed"));
+    holds(&says(&text(2), "round-failed"), &["2 of 60 failed"]);
+}
+
+#[test]
+fn batteries_beside_a_sleep_are_read_in_logs_too() {
+    let night = |a: &str, b: &str| {
+        format!(
+            "Mar 04 22:00:00 elm powerhook[3]: pre {a} BAT1/status=Discharging\n\
+            Mar 04 22:00:01 elm kernel: PM: suspend entry (s2idle)\n\
+            Mar 05 06:00:01 elm kernel: PM: suspend exit\n\
+            Mar 05 06:00:02 elm powerhook[4]: post {b} BAT1/status=Discharging\n"
+        )
+    };
+    let words = says(&night("BAT1/energy_now=40000000", "BAT1/energy_now=38400000"), "night-cost");
+    holds(&words, &["took 1.600 Wh", "0.20 W"]);
+    let block = |hour: &str, state: &str, wh: &str, percent: u32| {
+        format!(
+            "2031-03-0{hour}:00:00+0100 elm log[3]: native-path: BAT1 state: {state} energy: {wh} Wh energy-full: 60.0 Wh percentage: {percent}%\n"
+        )
+    };
+    let slept = "2031-03-04T22:00:01+0100 elm kernel: PM: suspend entry (s2idle)\n\
+        2031-03-05T06:00:00+0100 elm kernel: PM: suspend exit\n";
+    let charged = [
+        block("4T22", "discharging", "30.0", 50),
+        slept.into(),
+        block("5T07", "charging", "54.0", 90),
+    ];
+    holds(&says(&charged.concat(), "night-cost"), &["had more after the sleep", "charged"]);
+    let systemd = "Performing sleep operation 'suspend'...\n\
+        System returned from sleep operation 'suspend'.\n\
+        BAT1: 2% was discharged in 30min. Estimating discharge rate...\n";
+    holds(
+        &says(systemd, "night-cost"),
+        &["2 % of the battery in 30 min", "4.0 % an hour", "whole per cents"],
+    );
+    let hook = "(suspend) dT = 600 (s), dQ = -10 (mAh) = 40 (mWh), P = -900 (mW)\n\
+        (trial run) dT = 300 (s), dQ = -90 (mAh) = 900 (mWh), P = -9000 (mW)\n";
+    let words = says(hook, "night-cost");
+    assert!(words.contains("0.90 W") && !words.contains("9.00 W"), "{words}");
+}
+
+#[test]
+fn constraints_beside_a_sleep_that_was_reached_are_no_risk() {
+    let unmet =
+        "ACPI: \\_SB_.PCI0.RP07: LPI: Constraint not met; min power state:D3hot, current: D0\n";
+    let level =
+        |text: &str| found(text).iter().find(|f| f.id == "block-constraint").map(|f| f.level);
+    let table = "| Metric | Value |\n|---|---|\n| Hardware sleep residency | 58.10% |\n\n";
+    assert_eq!(level(&format!("{table}{unmet}")), Some(Level::Note));
+    assert_eq!(level(unmet), Some(Level::Risk));
+    assert_eq!(level(&format!("{}{unmet}", table.replace("58.10", "0.00"))), Some(Level::Risk));
+}

@@ -97,7 +97,9 @@ fn a_network_has_its_row_whoever_tells_of_the_wake_up() {
     };
     let f = one(&kernel(905.5), "way-network");
     assert_eq!(f.level, Level::Note, "a link alone may have been switched on late");
-    assert!(f.sentence.contains("link 4.3 s after") && f.sentence.contains("not in the text"));
+    assert!(
+        f.sentence.contains("link 4.3 s after") && f.sentence.contains("No line that was read")
+    );
     assert!(findings(&kernel(1_100.0)).is_empty());
     let late = [
         "systemd-networkd[31]: end0: DHCPv4 address 10.9.0.7/24 acquired from 10.9.0.1",
@@ -211,4 +213,87 @@ fn a_brief_log_of_android_tells_what_its_lines_measure() {
         "{}",
         f.sentence
     );
+}
+
+#[test]
+fn an_address_behind_a_clock_that_was_set_has_no_time() {
+    let text = |address: &str| {
+        format!(
+            "Feb 03 22:00:00 elm kernel: PM: suspend entry (deep)\n\
+            Feb 03 22:00:02 elm kernel: PM: suspend exit\n\
+            Feb 03 22:00:03 elm systemd-networkd[4]: end0: Gained carrier\n{address}"
+        )
+    };
+    let set = text(
+        "Feb 04 05:10:00 elm systemd-timesyncd[5]: Contacted time server 10.9.0.1:123.\n\
+        Feb 04 05:10:01 elm systemd-networkd[4]: end0: DHCPv4 address 10.9.0.7/24 acquired\n",
+    );
+    let f = one(&set, "way-network");
+    assert!(f.sentence.contains("behind line 4, where the clock was set"), "{}", f.sentence);
+    let soon = text(
+        "Feb 03 22:00:05 elm systemd-networkd[4]: end0: DHCPv4 address 10.9.0.7/24 acquired\n",
+    );
+    assert!(one(&soon, "way-network").sentence.contains("address 3.0 s"));
+}
+
+#[test]
+fn elogind_tells_of_hooks_that_cancel_and_of_a_sleep_asked_for_again() {
+    let hook = "(sd-executor)[31]: /etc/elogind/system-sleep/10-dock failed with exit status 3.";
+    let text = journal(&[
+        ("00.100000", "elogind-daemon[8]: The system will suspend now!"),
+        ("00.200000", hook),
+        ("00.300000", "elogind-daemon[8]: The system suspend has been cancelled!"),
+    ]);
+    let f = one(&text, "way-hook-failed");
+    assert_eq!(f.level, Level::Broken);
+    assert!(f.sentence.contains("10-dock") && f.sentence.contains("given up"), "{}", f.sentence);
+    let went_on = journal(&[
+        ("00.200000", "(sd-exec-[31]: /etc/elogind/system-sleep/10-dock: Operation canceled"),
+        ("00.300000", "e-suspend[30]: Performing sleep operation 'suspend'..."),
+    ]);
+    let f = one(&went_on, "way-hook-failed");
+    assert_eq!(f.level, Level::Note);
+    assert!(f.sentence.contains("elogind went on"), "{}", f.sentence);
+    let again = |at: &str| {
+        format!(
+            "[  500.100000] PM: suspend exit\n[  500.100100] elogind-daemon[8]: System resumed.\n\
+            [  {at}] elogind-daemon[8]: Suspending system...\n[  {at}] PM: suspend entry (deep)\n"
+        )
+    };
+    let f = one(&again("500.140100"), "way-again");
+    assert!(f.sentence.contains("again 40 ms after it was back"), "{}", f.sentence);
+    assert!(findings(&again("620.140100")).iter().all(|f| f.id != "way-again"));
+}
+
+#[test]
+fn a_graph_with_columns_of_time_and_task_tells_a_wait_for_others() {
+    let graph = |wait: &str| {
+        format!(
+            "# tracer: function_graph\n\
+            \x20 88.100000 |   1)  kworker-44    |               |  device_resume() {{\n\
+            \x20 88.100010 |   1)  kworker-44    |               |    dpm_wait_for_superior() {{\n\
+            \x20 88.400010 |   1)  kworker-44    | @ {wait} us |    }}\n\
+            \x20 88.400020 |   1)  kworker-44    |               |    dpm_run_callback() {{\n\
+            \x20 88.400030 |   1)  kworker-44    |               |      /* device_pm_callback_start: x */\n\
+            \x20 88.400040 |   1)  kworker-44    | * 9000.500 us |      foo_resume();\n\
+            \x20 88.410040 |   1)  kworker-44    | * 9010.500 us |    }}\n\
+            \x20 88.410050 |   1)  kworker-44    | @ 310000.0 us |  }}\n"
+        )
+    };
+    let f = one(&graph("300000.1"), "way-calls");
+    for part in
+        ["device_resume 310.00 ms", "its parent or a supplier", "its own callback took 9.01 ms"]
+    {
+        assert!(f.sentence.contains(part), "{part}: {}", f.sentence);
+    }
+    assert!(!one(&graph("900.1"), "way-calls").sentence.contains("waited for"));
+}
+
+#[test]
+fn a_time_asleep_in_a_table_is_no_wait() {
+    let table = |what: &str| {
+        format!("Suspend works.\n\n| Metric | Value |\n|---|---|\n| {what} | 9.100 seconds |\n")
+    };
+    assert!(findings(&table("Timekeeping suspended")).iter().all(|f| f.id != "way-table"));
+    assert_eq!(one(&table("Resume of devices"), "way-table").level, Level::Note);
 }

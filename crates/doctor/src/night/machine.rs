@@ -44,6 +44,8 @@ pub enum Owner {
     EcGpe(u32),
     /// `/sys/power/pm_wakeup_irq`.
     WakeupIrq(u32),
+    /// It says that there is none (kernel/power/main.c:pm_wakeup_irq_show, -ENODATA).
+    NoWakeupIrq,
     /// A wakeup source that a test saw signalled (fwts, src/acpi/s3/s3.c).
     Signalled(String),
     /// A claim in words: the writer says what woke.

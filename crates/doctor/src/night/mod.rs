@@ -101,6 +101,8 @@ pub enum Fact {
         /// Deep enough for the tool.
         deep: bool,
     },
+    /// A summary says that the hardware's own sleep was reached, for some part of a sleep.
+    Reached,
     /// A part of an AMD chip was active for so many microseconds of its last sleep.
     Active {
         /// As the table names it.
@@ -182,8 +184,10 @@ impl Night {
                     | Fact::Report(_)
                     | Fact::NotRun
                     | Fact::Verdict { .. }
+                    | Fact::Reached
                     | Fact::Port(_)
                     | Fact::Android(_)
+                    | Fact::Owner(Owner::NoWakeupIrq)
             )
         };
         self.items.iter().any(|i| judged(&i.fact))

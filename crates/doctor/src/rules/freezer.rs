@@ -99,7 +99,9 @@ impl Wait {
             }
             Wait::Writeback => "waited until dirty data was written",
             Wait::FrozenFiles => "waited for a frozen file system",
-            Wait::Disk => "waited for a disk that did not answer in time",
+            Wait::Disk => {
+                "waited for a read or write that did not end in time (of a disk, a card or a file server)"
+            }
             Wait::KernelLoop => {
                 "is a thread of the kernel that never asks to be frozen: a fault of its driver"
             }

@@ -222,7 +222,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             more += &format!(" Whose GPE {gpe} is, no table of the text says.");
         }
     }
-    if irqs.len() > 1 {
+    let said = owner::said_of(case, &irqs.iter().map(|e| e.number.as_str()).collect::<Vec<_>>());
+    if irqs.len() > 1 && !each_its_own(case) && said.is_none() {
         more += " Each of them can have woken it; the kernel prints all that came while it slept.";
     }
     for (number, times) in &answered {
@@ -251,7 +252,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         (false, true) => how.join("; "),
         (false, false) => format!("; {}", how.join("; ")),
     };
-    let which = if named || told { "" } else { " Which device raised it is not in the text." };
+    let beside = said.or_else(|| owner::opened(case));
+    let which = match beside {
+        _ if named || told => String::new(),
+        Some((words, line)) => {
+            evidence.push(line);
+            words
+        }
+        None => " No kernel line or table that was read names the device that raised it.".into(),
+    };
     // Of several sleeps each has its length and perhaps its waker.
     let slept = match turns::asleep(case) {
         Some((s @ 1.., 1)) => {
@@ -261,6 +270,21 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
         .says(format!("{slept} by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
+    let by_pins =
+        !pins.is_empty() || irqs.iter().any(|e| e.name.as_deref().is_some_and(owner::is_pins));
+    let sci = irqs.iter().any(|e| e.number == "9" && e.name.is_none());
+    let advice = match (acpi, by_pins) {
+        (true, false) if !gpes.is_empty() || sci => {
+            "/proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try."
+        }
+        (true, true) => {
+            "/sys/kernel/debug/gpio shows the pins, and the _AEI and _EVT of the ACPI tables what each of them tells; switch the power/wakeup of its device off to try."
+        }
+        (_, _) if devices.is_empty() => {
+            "/proc/interrupts names who owns an interrupt; switch the power/wakeup of that device off to try."
+        }
+        _ => "switch the power/wakeup of that device off to try.",
+    };
     let spurious = acpi && irqs.iter().any(|e| e.number == "1" && e.name.is_none()) && says(&AMD);
     let f = if spurious {
         f.change(
@@ -272,7 +296,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         f
     };
     let f = f
-        .look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")
+        .look(format!("If nobody touched the machine: {advice}"))
         .of_devices(devices)
         .shown_by(evidence);
     out.push(f);
@@ -406,11 +430,17 @@ fn queries(case: &Case, irqs: &[Irq<'_>], how: &[(&str, &Message)]) -> String {
     }
 }
 
+/// Whether the text has where sleeps begin, and no sleep with more than one waker.
+fn each_its_own(case: &Case) -> bool {
+    !case.attempts.is_empty() && case.attempts.iter().all(|a| named_in(case.of(a)).len() < 2)
+}
+
 /// So many sleeps are listed.
 const LISTED: usize = 8;
 
 /// Who woke each sleep, where they differ.
 fn by_sleep(case: &Case) -> String {
+    let turns = turns::turns(case);
     let each: Vec<(u64, Vec<String>)> = case
         .attempts
         .iter()
@@ -423,8 +453,15 @@ fn by_sleep(case: &Case) -> String {
     }
     let word =
         |who: &[String]| if who.is_empty() { "not in the text".into() } else { who.join(" and ") };
-    let all: Vec<String> =
-        each.iter().take(LISTED).map(|(line, who)| format!("line {line} {}", word(who))).collect();
+    let long = |line: u64| {
+        let turn = turns.iter().find(|t| t.begin.line == line)?;
+        let ms = (turn.to - turn.from).saturating_mul(1_000_000);
+        Some(format!(" after {}", say::span(Ns(ms))))
+    };
+    let one = |(line, who): &(u64, Vec<String>)| {
+        format!("line {line} {}{}", word(who), long(*line).unwrap_or_default())
+    };
+    let all: Vec<String> = each.iter().take(LISTED).map(one).collect();
     let more = each.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     format!(" Sleep by sleep: {}{more}.", all.join("; "))

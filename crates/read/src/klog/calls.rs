@@ -140,7 +140,7 @@ fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
     if other {
         return None;
     }
-    let rest = rest.trim_ascii_start();
+    let (rest, _) = remarked(rest.trim_ascii_start());
     let Some(sign) = text::rfind(rest, b" @ ") else { return Some(Line::Cut) };
     let (what, rest) = (&rest[..sign], &rest[sign + 3..]);
     let Some(comma) = text::find(rest, b", parent: ") else { return Some(Line::Cut) };
@@ -155,12 +155,16 @@ fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
     }
     let owner = text[..at].strip_suffix(b": ")?;
     let owner = owner.strip_suffix(b": PM").unwrap_or(owner);
+    // Which callback of several it begins, nobody can tell.
+    if nameless(owner) {
+        return None;
+    }
     let (driver, device) = split(owner);
     Some(Line::Call { driver, device, parent, function: bare(what), pid })
 }
 
 fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
-    let tail = &text[at + b" returned ".len()..];
+    let (tail, remark) = remarked(&text[at + b" returned ".len()..]);
     let Some(after) = text::find(tail, b" after ") else {
         // `returned 0` at the end of a wrapped line.
         let digits = tail.strip_suffix(b" after").unwrap_or(tail);
@@ -179,6 +183,11 @@ fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
         return Some(Line::Return { owner, function: b"", error, usecs, form: Form::Device });
     }
     let (owner, function, form) = owned(head)?;
+    if owner == UNNAMED {
+        // Without its begin it is like a row of a table.
+        let owner = remark.filter(|r| !r.is_empty()).unwrap_or(owner);
+        return Some(Line::Row { owner, function, usecs, form });
+    }
     Some(Line::Return { owner, function, error, usecs, form })
 }
 
@@ -225,6 +234,27 @@ fn unranked<'a>(head: &'a [u8], digits: &[u8]) -> &'a [u8] {
     rest.map_or(head, |r| r.trim_ascii_start())
 }
 
+/// A device whose name somebody left out.
+const UNNAMED: &[u8] = b"(unnamed)";
+
+/// `... PM`, `PM`: what is left of `DRV DEV: PM` where its writer left the device out.
+fn nameless(owner: &[u8]) -> bool {
+    owner.strip_suffix(b"PM").is_some_and(|rest| {
+        let rest = rest.trim_ascii_end();
+        rest.strip_suffix("…".as_bytes()).unwrap_or(rest).iter().all(|b| matches!(b, b'.' | b'-'))
+    })
+}
+
+/// A line without the remark that its writer put behind an arrow: `usecs   <- i915`.
+fn remarked(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let arrow =
+        ["←".as_bytes(), b"<-"].into_iter().find_map(|a| Some((text::find(text, a)?, a.len())));
+    arrow.map_or((text, None), |(at, len)| {
+        let behind = text[at + len..].strip_prefix(b"-").unwrap_or(&text[at + len..]);
+        (text[..at].trim_ascii_end(), Some(behind.trim_ascii()))
+    })
+}
+
 /// `DRV DEV: PM: FN` or `DRV DEV: FN` taken apart.
 fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
     if let Some(at) = text::rfind(head, b": PM: ") {
@@ -234,6 +264,9 @@ fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
     let function = &head[at + 2..];
     // A function is one word, perhaps with a module.
     let word = bare(function);
+    if nameless(&head[..at]) && !word.contains(&b' ') {
+        return Some((UNNAMED, word, Form::FunctionPm));
+    }
     (!word.contains(&b' ')).then_some((&head[..at], word, Form::Function))
 }
 

@@ -174,9 +174,17 @@ impl Log<'_> {
         if c.told.pm_test || c.told.freeze_failed.is_some() {
             return;
         }
+        // The keeper may have written of the entry alone before he was frozen.
         let earlier = c.cycle.phases.iter().filter(|p| p.start < from && p.end <= from);
-        let before = earlier.map(|p| p.end).max().unwrap_or(c.cycle.start);
-        let pause = from - before;
+        let mut ends = earlier.map(|p| (p.start, p.end)).chain([(from, from)]).collect::<Vec<_>>();
+        ends.sort_unstable();
+        let (mut until, mut before, mut pause) = (c.cycle.start, c.cycle.start, Ns::ZERO);
+        for (start, end) in ends {
+            if start - until > pause {
+                (before, pause) = (until, start - until);
+            }
+            until = until.max(end);
+        }
         if pause > PAUSE {
             if (STOOD..SET).contains(&pause) && c.cycle.asleep_elsewhere.is_none() {
                 c.cycle.asleep_elsewhere = Some(pause);

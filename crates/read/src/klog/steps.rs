@@ -226,6 +226,10 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
             return false;
         }
         if rest.starts_with(b"completed") {
+            if user.is_some() && log.c.freezing.is_none() {
+                // Somebody left the line out that begins it.
+                log.freezing_begins();
+            }
             if let Some(took) = elapsed(rest) {
                 advance(log, took);
                 if log.c.lasting == Some(phase) {
@@ -497,7 +501,6 @@ fn half(log: &mut Log<'_>, (phase, took): (Phase, Ns), stamp: &Stamp<'_>) {
         let from = log.done_until();
         log.make_room(from, took, TICK);
     }
-    advance(log, took);
     let event = if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume };
     over(log, phase, event, took, false, stamp);
 }

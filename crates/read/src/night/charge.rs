@@ -1,6 +1,6 @@
 //! What a battery said, by files, by programs and by people.
 
-use super::line::{has, is_of_sleep};
+use super::line::{has, has_word, is_of_sleep};
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::charge::{Charge, Drain, Gauge, Side, Teller, Window};
 
@@ -240,7 +240,10 @@ fn file(text: &str, lower: &str) -> Option<Charge> {
     }
     let (n, rest) = decimal(value)?;
     let rest = rest.trim_start();
-    if !(rest.is_empty() || rest.starts_with([',', '|', '"', '(', '[', 'µ', 'u', '%'])) {
+    // A hook that logs them joins several: `BAT0/energy_now=5 BAT0/status=Full`.
+    let assigned = || rest.split(' ').next().is_some_and(|w| w.contains('='));
+    let ends = rest.starts_with([',', '|', '"', '(', '[', 'µ', 'u', '%']);
+    if !(rest.is_empty() || ends || assigned()) {
         return None;
     }
     let value = match of {
@@ -250,14 +253,16 @@ fn file(text: &str, lower: &str) -> Option<Charge> {
     };
     let at = stamp(text.get(..end)?);
     let step = if of == Gauge::Percent { PER_CENT } else { 1 };
-    let side = side(lower);
+    let before = has_word(lower.get(..end)?, "pre");
+    let word = if before { Side::Before } else { Side::After };
+    let word = Some(word).filter(|_| before || has_word(&lower[..end], "post"));
     Some(Charge {
         battery: battery(text),
         of,
         value,
         at,
         step,
-        side,
+        side: side(lower).or(word),
         by: Teller::File,
         of_sleep: false,
     })
@@ -297,6 +302,11 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
             ];
         }
     }
+    let all: Vec<Charge> =
+        labelled(text).iter().map(|q| charge(q, stamp(text), side(lower))).collect();
+    if all.len() > 1 && by == Teller::Program {
+        return all;
+    }
     let [one] = &list[..] else { return Vec::new() };
     let used = "consum|lost|lose|used|drain|burn|rate|per hour|/h|full|design";
     if has(lower, used) {
@@ -309,6 +319,33 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         return Vec::new();
     }
     vec![charge(one, stamp(text), side)]
+}
+
+/// `state: discharging energy: 31.2 Wh … percentage: 59%`: upower's block on one line.
+fn labelled(text: &str) -> Vec<Quantity> {
+    let labels = [" energy: ", " percentage: "].into_iter();
+    let all = labels.filter_map(|label| {
+        let at = text.find(label)? + label.len();
+        let (of, value, step, rest) = quantity(text[at..].trim_start())?;
+        Some((at, text.len() - rest.len(), of, value, step))
+    });
+    all.collect()
+}
+
+/// `BAT0: 1% was discharged in 2min. Estimating discharge rate...` of systemd
+/// (src/sleep/sleep.c, 252 to 258).
+fn discharged(text: &str) -> Option<Drain> {
+    let (head, rest) = text.split_once("% was discharged in ")?;
+    let word = head.rsplit([' ', ':']).next()?;
+    let (percent, _) = decimal(word)?;
+    let seconds = duration(rest.split(". ").next()?)?;
+    Some(Drain {
+        percent: Some(percent),
+        seconds: Some(seconds),
+        of_sleep: true,
+        by_program: true,
+        ..Drain::default()
+    })
 }
 
 /// `Battery BAT0 lost 270000 µWh (0.81%) [Average rate 2.23W]` of AMD's report
@@ -347,6 +384,9 @@ fn hook(text: &str, lower: &str) -> Option<Window> {
     let power = bracketed(text, "mW").map(|p| p.abs());
     // More than before is a charge.
     (seconds > 0 && charge < 0).then_some(())?;
+    // Its label says what the time was.
+    let label = head.split_once('(').and_then(|h| h.1.split_once(')'));
+    label.is_none_or(|l| is_of_sleep(l.0) || l.0.contains("night")).then_some(())?;
     let of_sleep = is_of_sleep(head);
     Some(Window { seconds, charge: Some(-charge), power, hourly: None, of_sleep })
 }
@@ -423,7 +463,7 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     if let Some(c) = file().filter(|_| by != Teller::Person) {
         return vec![Fact::Charge(c)];
     }
-    if let Some(d) = report(text) {
+    if let Some(d) = report(text).or_else(|| discharged(text)) {
         return vec![Fact::Drain(d)];
     }
     // A state of the platform has per cents too.

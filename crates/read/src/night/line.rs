@@ -258,24 +258,28 @@ pub(crate) fn sleeps(command: &str) -> Option<Option<u64>> {
     (state || asks.iter().any(|a| command.contains(a))).then_some(None)
 }
 
-/// Whether a command prints something and sleeps then: `acpi -b; systemctl suspend`.
-pub(crate) fn sleeps_last(command: &str) -> bool {
-    let parts: Vec<&str> = command.split([';', '&']).filter(|p| !p.trim().is_empty()).collect();
-    parts.len() > 1 && !command.contains("; do") && {
-        let (last, head) = (parts[parts.len() - 1], &parts[..parts.len() - 1]);
-        sleeps(last).is_some() && !head.iter().any(|p| sleeps(p).is_some())
-    }
-}
-
 /// `sleep 30`: so long it idled awake.
 pub(crate) fn idles(command: &str) -> Option<u64> {
     let rest = command.strip_prefix("sleep ")?;
     rest.split([';', '&', ' ']).next()?.trim_end_matches('s').parse().ok()
 }
 
-/// Files that a command reads, in its order.
-pub(crate) fn reads(command: &str) -> Vec<&str> {
-    let body = command.split(['|', ';', '>', '&']).next().unwrap_or("");
+/// Files that the commands of a line read, in their order, and how many of them before the
+/// machine sleeps, if one of the commands sends it to sleep.
+pub(crate) fn reads(command: &str) -> (Vec<&str>, Option<usize>) {
+    // What a loop prints comes again and again.
+    let looped = command.contains("; do");
+    let (mut all, mut before) = (Vec::new(), None);
+    for part in command.split([';', '&']).take(if looped { 1 } else { usize::MAX }) {
+        all.extend(reads_one(part));
+        before = before.or(sleeps(part).map(|_| all.len()));
+    }
+    (all, before)
+}
+
+/// Files that one command reads.
+fn reads_one(command: &str) -> Vec<&str> {
+    let body = command.trim().split(['|', '>']).next().unwrap_or("");
     let mut words = body.split_whitespace().filter(|w| *w != "sudo");
     let reads = ["cat", "more", "less", "head", "tail"];
     if !words.next().is_some_and(|w| reads.contains(&w)) {
@@ -335,8 +339,10 @@ mod tests {
             (idles("sleep 30"), idles("sleep 5; cat x"), idles("asleep 5")),
             (Some(30), Some(5), None)
         );
-        assert_eq!(reads("sudo cat /a/b /c"), ["/a/b", "/c"]);
-        assert_eq!(reads("cat /a |grep x"), ["/a"]);
-        assert!(reads("echo /a").is_empty());
+        assert_eq!(reads("sudo cat /a/b /c").0, ["/a/b", "/c"]);
+        assert_eq!(reads("cat /a |grep x").0, ["/a"]);
+        assert_eq!(reads("date; cat /a && head -1 /b; grep x /c"), (vec!["/a", "/b"], None));
+        assert_eq!(reads("cat /a; systemctl suspend; cat /b"), (vec!["/a", "/b"], Some(1)));
+        assert!(reads("echo /a").0.is_empty());
     }
 }

@@ -216,6 +216,10 @@ fn ec(text: &str) -> Option<Owner> {
 /// `pm_wakeup_irq: 9`, `/sys/power/pm_wakeup_irq:9`.
 fn wakeup_irq(text: &str) -> Option<Owner> {
     let (_, rest) = text.split_once("pm_wakeup_irq")?;
+    // Of `cat`, in English.
+    if rest.trim_start_matches(['\'', ':']).trim() == "No data available" {
+        return Some(Owner::NoWakeupIrq);
+    }
     let rest = rest.trim_start_matches([':', '=', ' ', '\t']);
     let rest = rest.strip_prefix("is ").unwrap_or(rest);
     let (n, rest) = number(rest)?;
@@ -311,6 +315,8 @@ mod tests {
         );
         assert_eq!(acpi_wake("It S3 enabled"), None);
         assert_eq!(wakeup_irq("/sys/power/pm_wakeup_irq:51"), Some(Owner::WakeupIrq(51)));
+        let none = "cat: /sys/power/pm_wakeup_irq: No data available";
+        assert_eq!(wakeup_irq(none), Some(Owner::NoWakeupIrq));
         assert_eq!(wakeup_irq("cat pm_wakeup_irq"), None);
         assert_eq!(
             owner("wakeup source name: \"00:07\" wakeup event was signaled."),

@@ -86,8 +86,12 @@ struct Reading {
     /// of their own say so.
     when: Option<i64>,
     battery: String,
-    /// A sleep at the end of a command, behind what that command prints.
+    /// A run of sleeps was announced above.
+    runs: bool,
+    /// A sleep of a line of commands, behind what those before it print.
     slept: Option<(u64, String, Option<u64>)>,
+    /// So many files that line reads after that sleep.
+    after: usize,
     /// Milliseconds to add to times whose keeper leaves the year out, and the last of them.
     year: (i64, i64),
 }
@@ -217,7 +221,8 @@ impl Reading {
         self.device.clear();
         self.battery.clear();
         self.when = None;
-        self.files = line::reads(command).iter().map(ToString::to_string).collect();
+        let (files, before) = line::reads(command);
+        self.files = files.iter().map(ToString::to_string).collect();
         self.open = line::table_of(command);
         if self.open == Some("ltr_show") {
             self.tables.another();
@@ -225,8 +230,9 @@ impl Reading {
         let slept = line::sleeps(command);
         let idled = line::idles(command);
         self.push(at, text, Fact::Command(command.into()));
-        if let Some(seconds) = slept.filter(|_| line::sleeps_last(command)) {
+        if let Some((seconds, before)) = slept.zip(before).filter(|s| s.1 > 0) {
             self.slept = Some((at, text.into(), seconds));
+            self.after = self.files.len() - before;
         } else if let Some(seconds) = slept {
             self.push(at, text, Fact::Slept(seconds));
         } else if let Some(seconds) = idled {
@@ -278,6 +284,9 @@ impl Reading {
         let Some(fact) = fact else { return false };
         let file = self.files.remove(0);
         self.push(at, &format!("{file}: {}", text.trim()), fact);
+        if self.after > 0 && self.files.len() == self.after {
+            self.sleeps_at_last();
+        }
         true
     }
 
@@ -438,7 +447,12 @@ impl Reading {
             return true;
         }
         self.ports = false;
-        let slept = ["rtcwake: wakeup from", "The system will suspend now", "PM: suspend entry"];
+        let slept = [
+            "rtcwake: wakeup from",
+            "The system will suspend now",
+            "PM: suspend entry",
+            "Performing sleep operation 'suspend",
+        ];
         let begins = slept.iter().any(|w| text.starts_with(w));
         if !begins && !text.contains(": Performing sleep operation 'suspend") {
             return false;
@@ -470,7 +484,8 @@ impl Reading {
         }
         // Words that go on number things too.
         let any = |f: &Fact| matches!(f, Fact::Round(r) if r.by == rounds::Teller::OfAnything);
-        let fact = round::read(text, lower).filter(|f| !(any(f) && self.goes_on(text)));
+        self.runs |= round::announces(lower);
+        let fact = round::read(text, lower, self.runs).filter(|f| !(any(f) && self.goes_on(text)));
         if let Some(mut fact) = fact {
             if let Fact::Round(Round { end, .. }) = &mut fact
                 && *end != End::Unknown

@@ -39,7 +39,8 @@ fn is_of_sleep(lower: &str) -> bool {
 }
 
 fn failed(lower: &str) -> bool {
-    let no = "0 fail|no fail|failed: 0|failures: 0|not fail|fatal|fail:0|fails: 0|n't fail|fixed";
+    let no =
+        "0 fail|no fail|failed: 0|failures: 0|not fail|fatal|fail:0|fail=0|fails: 0|n't fail|fixed";
     has(lower, "fail|hang|hung|did not resume|timed out|timeout|crash") && !has(lower, no)
 }
 
@@ -119,7 +120,7 @@ pub(crate) fn outcome(text: &str, lower: &str) -> Option<(End, bool)> {
 
 /// `Finished 2 iterations.`, `Suspend_failures: 1`, `s0ix errors: 0` of suspend_stress_test,
 /// `s3: 12 passed, 1 failed` of fwts.
-fn stats(text: &str, lower: &str) -> Option<Stats> {
+fn stats(text: &str, lower: &str, runs: bool) -> Option<Stats> {
     let stats = |done, failed| Some(Stats { done, failed, by_program: true });
     if let Some((n, rest)) = lower.strip_prefix("finished ").and_then(number) {
         return rest.starts_with(" iterations").then(|| stats(Some(n), None)).flatten();
@@ -135,26 +136,35 @@ fn stats(text: &str, lower: &str) -> Option<Stats> {
     }
     let words: Vec<&str> =
         lower.split([' ', ',', ';', '(', ')']).filter(|w| !w.is_empty()).collect();
+    // `200 passed`, `passed: 200`.
     let of = |w: &str| {
-        words.windows(2).find(|p| p[1].starts_with(w)).and_then(|p| p[0].parse::<u64>().ok())
+        let at = words.iter().position(|x| x.starts_with(w))?;
+        let at = if words[at].ends_with(':') { at + 1 } else { at.checked_sub(1)? };
+        words.get(at)?.parse::<u64>().ok()
     };
     let (passed, bad) = (of("pass")?, of("fail")?);
-    let sleeps = is_of_sleep(lower) || ["s3", "s4", "s2idle"].iter().any(|s| lower.starts_with(s));
+    let sleeps =
+        runs || is_of_sleep(lower) || ["s3", "s4", "s2idle"].iter().any(|s| lower.starts_with(s));
     let done = Some(passed.saturating_add(bad));
     sleeps.then(|| stats(done, Some((String::new(), bad)))).flatten()
 }
 
-/// What a line of a program says of rounds.
-pub(crate) fn read(text: &str, lower: &str) -> Option<Fact> {
+/// Whether a line announces a run of sleeps: `suspend loop: rtcwake -m mem -s 9, 50 rounds`.
+pub(crate) fn announces(lower: &str) -> bool {
+    has_word(lower, "rtcwake") && has(lower, "loop|rounds|cycles|iterations")
+}
+
+/// What a line of a program says of rounds, which may be of a run of sleeps.
+pub(crate) fn read(text: &str, lower: &str, runs: bool) -> Option<Fact> {
     let comment = text.starts_with("//") || text.starts_with("/*");
     if !text.bytes().any(|b| b.is_ascii_digit()) || is_sentence(text) || comment {
         return None;
     }
-    if let Some(s) = stats(text, lower) {
+    if let Some(s) = stats(text, lower, runs) {
         return Some(Fact::Stats(s));
     }
     let (number, of) = numbered(lower)?;
-    let by = if is_of_sleep(lower) { Teller::OfSleep } else { Teller::OfAnything };
+    let by = if runs || is_of_sleep(lower) { Teller::OfSleep } else { Teller::OfAnything };
     Some(Fact::Round(Round { number, of, end: end(lower), said: text.trim().into(), by }))
 }
 
@@ -163,7 +173,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Option<Fact> {
-        read(text, &text.to_ascii_lowercase())
+        read(text, &text.to_ascii_lowercase(), false)
     }
 
     #[test]
@@ -211,6 +221,7 @@ mod tests {
         assert_eq!(stats("Finished 9 iterations."), Some((Some(9), None)));
         assert_eq!(stats("Suspend_failures: 2"), Some((None, Some(2))));
         assert_eq!(stats("s3 results: 29 passed, 1 failed, 0 aborted"), Some((Some(30), Some(1))));
+        assert_eq!(stats("suspend rounds: 40  passed: 39  failed: 1"), Some((Some(40), Some(1))));
         for none in
             ["Results: 22 PASS, 1 FAIL, 0 SKIP", "errors_fatal: true", "Finished 3 of 9 jobs"]
         {

@@ -32,8 +32,22 @@ fn share(text: &str) -> Option<i64> {
     crate::idle::column::thousandths(n)
 }
 
+/// `| Hardware sleep residency | 41.3 % |`, a row of a summary of a report: nothing of it tells
+/// which share a sleep was to have, so only that it was reached.
+fn summary(text: &str) -> Option<Fact> {
+    let (name, value) = text.trim().strip_prefix('|')?.trim_end_matches('|').split_once('|')?;
+    let name = name.replace('*', "").trim().to_ascii_lowercase();
+    let share =
+        crate::idle::column::thousandths(value.replace('*', "").trim().strip_suffix('%')?.trim())?;
+    let known = name.contains("hardware sleep") || name.contains("hw sleep");
+    (known && share > 0).then_some(Fact::Reached)
+}
+
 /// A line of AMD's report.
 pub(crate) fn report(text: &str) -> Option<Fact> {
+    if let Some(fact) = summary(text) {
+        return Some(fact);
+    }
     let after = |word: &str| text.split_once(word).map(|t| t.1);
     let irq = |rest: &str| {
         let (n, rest) = number(rest)?;
@@ -153,6 +167,8 @@ mod tests {
         assert_eq!(of(&ages), None);
         assert_eq!(of("❌ Did not reach hardware sleep state"), Some(Report::NoHardware));
         assert_eq!(of("the count increased from 4 to 9"), None);
+        assert_eq!(report("| **Hardware sleep residency** | 41.3 % |"), Some(Fact::Reached));
+        assert_eq!(report("| Hardware sleep residency | 0.00% |"), None);
         let early = |a, b: &str| match test(a, || b.into()) {
             Some(Fact::Report(r)) => Some(r),
             _ => None,

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use dormouse_base::capture::MOST_CPUS;
 use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
+use dormouse_base::time::Ns;
 use std::io::Read;
 
 /// Most lines looked at for the header.
@@ -39,12 +40,25 @@ pub fn header<'a>(bytes: &'a [u8], tracker: &mut Tracker) -> Option<&'a [u8]> {
             kernel = Some(release);
         } else if let Some(rest) = line.strip_prefix(b"sysinfo |") {
             system(rest, tracker);
+        } else if let Some((down, up)) = firmware(line) {
+            tracker.set_firmware(down, up);
         } else if let Some(rest) = line.strip_prefix(b"kparams |") {
             let sym = tracker.names().add_bytes(rest.trim_ascii());
             tracker.machine().command_line = sym;
         }
     }
     kernel
+}
+
+/// `fwsuspend N fwresume N`: what the firmware took on both sides of the sleep, in ns, by
+/// FPDT (sleepgraph.py, 5.0 to 5.13).
+fn firmware(line: &[u8]) -> Option<(Ns, Ns)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split(' ');
+    let mut of = |name: &str| {
+        (words.next()? == name).then(|| words.next()?.parse().ok().filter(|n| *n >= 0)).flatten()
+    };
+    Some((Ns(of("fwsuspend")?), Ns(of("fwresume")?)))
 }
 
 /// `man:Dell Inc. | plat:XPS 13 9360 | … | numcpu:4 | …`

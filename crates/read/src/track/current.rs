@@ -517,7 +517,11 @@ impl Tracker {
             );
             return;
         }
-        let cycle = finish::cycle(*current, &mut self.losses);
+        let mut cycle = finish::cycle(*current, &mut self.losses);
+        if let Some((down, up)) = self.firmware.filter(|_| self.kind == Kind::Trace) {
+            self.firmware =
+                finish::add_firmware(&mut cycle, down, up).is_none().then_some((down, up));
+        }
         self.done.push(cycle);
         self.notes.push(CycleNote {
             kind: self.kind,

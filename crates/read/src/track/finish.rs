@@ -107,6 +107,28 @@ pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     cycle
 }
 
+/// Makes room for what the firmware took around the sleep: the clock of the trace stood then.
+pub(super) fn add_firmware(cycle: &mut Cycle, down: Ns, up: Ns) -> Option<()> {
+    let (from, to) = cycle.asleep?;
+    // The sleep itself keeps its place.
+    let is_sleep = |p: &PhaseSpan| p.phase == Phase::Asleep;
+    let spans = cycle.phases.iter_mut().filter(|p| !is_sleep(p));
+    let spans = spans.flat_map(|p| [&mut p.start, &mut p.end]);
+    let calls = cycle.callbacks.iter_mut().flat_map(|b| [&mut b.start, &mut b.end]);
+    let switches = cycle.switches.iter_mut().flat_map(|s| [&mut s.start, &mut s.end]);
+    let events = cycle.events.iter_mut().map(|e| &mut e.time);
+    let complaints = cycle.complaints.iter_mut().map(|c| &mut c.time);
+    let ends = [&mut cycle.start, &mut cycle.end].into_iter().chain(&mut cycle.exit);
+    for time in spans.chain(calls).chain(switches).chain(events).chain(complaints).chain(ends) {
+        if *time <= from {
+            *time -= down;
+        } else if *time >= to {
+            *time += up;
+        }
+    }
+    Some(())
+}
+
 /// A kernel log that shows both ways and nothing of the sleep between: it was
 /// somewhere between the last device down and the first device up.
 fn unmarked_sleep(cycle: &mut Cycle, losses: &mut Losses) {

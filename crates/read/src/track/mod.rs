@@ -72,6 +72,8 @@ pub struct Tracker {
     stamp: Sym,
     kernel: Sym,
     mode_hint: Option<dormouse_base::cycle::Mode>,
+    /// What the firmware took on both sides of the next sleep.
+    firmware: Option<(Ns, Ns)>,
     kind: Kind,
     split_seen: bool,
     listed: Vec<Sym>,
@@ -114,6 +116,7 @@ impl Tracker {
             stamp: Sym::EMPTY,
             kernel: Sym::EMPTY,
             mode_hint: None,
+            firmware: None,
             kind: Kind::Trace,
             split_seen: false,
             listed: Vec::new(),
@@ -138,6 +141,7 @@ impl Tracker {
         self.stamp = Sym::EMPTY;
         self.kernel = Sym::EMPTY;
         self.mode_hint = None;
+        self.firmware = None;
         self.kind = Kind::Trace;
         self.after_boot = false;
         self.begin_boot();
@@ -249,6 +253,12 @@ impl Tracker {
     /// What the source says of the sleep state in its header; events win.
     pub(crate) fn set_mode_hint(&mut self, mode: dormouse_base::cycle::Mode) {
         self.mode_hint = Some(mode);
+    }
+
+    /// What the firmware took on both sides of the sleep of this source, which no clock of the
+    /// kernel saw.
+    pub(crate) fn set_firmware(&mut self, down: Ns, up: Ns) {
+        self.firmware = Some((down, up));
     }
 
     /// The next cycle of this source is the first after boot, because the

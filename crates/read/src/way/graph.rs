@@ -28,7 +28,11 @@ pub(super) fn read(text: &str) -> Vec<Call> {
         }
         let words = raw.trim_start_matches(['>', ' ', '\t']);
         let words = words.strip_prefix("/*").unwrap_or(words);
-        let Some((head, code)) = words.split_once("*/").or_else(|| words.split_once('|')) else {
+        let Some((head, code)) = words
+            .split_once("*/")
+            .filter(|_| raw.contains("/*") && !words.contains('|'))
+            .or_else(|| columns(words))
+        else {
             // Lines that were cut out are of the call that is open.
             if let Some(o) = open.last_mut().filter(|_| !words.trim().is_empty()) {
                 o.cut = true;
@@ -72,6 +76,14 @@ pub(super) fn read(text: &str) -> Vec<Call> {
         }
     }
     out
+}
+
+/// What a line has before its code, and the code: columns of time, CPU and task stand before it
+/// where somebody asked for them (trace options funcgraph-abstime and funcgraph-proc).
+fn columns(line: &str) -> Option<(&str, &str)> {
+    let code = line.find(['(', '}', ';']).or_else(|| line.find("/*")).unwrap_or(line.len());
+    let bar = line[..code].rfind('|')?;
+    Some((&line[..bar], &line[bar + 1..]))
 }
 
 fn is_name(n: &str) -> bool {

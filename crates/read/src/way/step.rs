@@ -16,7 +16,7 @@ const NEAR: i64 = 300_000;
 const DAY: i64 = 86_400_000;
 
 /// A text without any of these has no line of a service around a sleep.
-const SERVICES: [&[u8]; 9] = [
+const SERVICES: [&[u8]; 11] = [
     b"systemd-sleep",
     b"systemd-logind",
     b"Delay lock is active",
@@ -25,6 +25,9 @@ const SERVICES: [&[u8]; 9] = [
     b"pam_systemd",
     b"PowerManagerService",
     b"logind: ",
+    // elogind (src/login/logind.c, src/sleep/sleep.c), which has its own names.
+    b"elogind-daemon",
+    b"e-suspend[",
     b"Running hooks for",
 ];
 
@@ -46,7 +49,7 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 70] = [
+const WORDS: [(&str, Kind); 75] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -113,6 +116,12 @@ const WORDS: [(&str, Kind); 70] = [
     ("Waking up from", Kind::Screen),
     ("Going to sleep", Kind::Asked),
     ("bound to ", Kind::Address),
+    // systemd-timesyncd and systemd (src/timesync, src/core/manager.c), chronyd.
+    ("Contacted time server", Kind::ClockSet),
+    ("Initial clock synchronization", Kind::ClockSet),
+    ("Synchronized to time server", Kind::ClockSet),
+    ("Time has been changed", Kind::ClockSet),
+    ("System clock was stepped", Kind::ClockSet),
     // pm-utils (pm/pm-functions.in, 1.4), behind the date.
     (": Running hooks for suspend", Kind::Asked),
     (": Running hooks for hibernate", Kind::Asked),
@@ -210,7 +219,18 @@ impl Reading {
         if self.day != stamp.day {
             self.day = stamp.day.into();
         }
-        let ms = stamp.ms + self.add;
+        let mut ms = stamp.ms + self.add;
+        let kind = match kind(words.trim_start_matches([' ', '|', ':', ']'])) {
+            Kind::Other if is_row => Kind::Row,
+            kind => kind,
+        };
+        // What stands on both sides of a clock that was set is not compared.
+        if kind == Kind::ClockSet && self.last != i64::MIN && ms - self.last > NEAR {
+            let near = self.spoke.is_some_and(|t| self.last - t < NEAR);
+            self.apart();
+            ms = stamp.ms;
+            self.spoke = near.then_some(ms);
+        }
         // A line that stands behind later ones was kept back.
         if ms < self.last {
             if self.last - ms > NEAR {
@@ -221,11 +241,7 @@ impl Reading {
         }
         self.last = ms;
         let words = words.trim_start_matches([' ', '|', ':', ']']).trim_end_matches([' ', '|']);
-        let kind = match kind(words) {
-            Kind::Other if is_row => Kind::Row,
-            kind => kind,
-        };
-        let beside = [Kind::Other, Kind::Kernel, Kind::Address, Kind::Link];
+        let beside = [Kind::Other, Kind::Kernel, Kind::Address, Kind::Link, Kind::ClockSet];
         let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
         let words = behind_host(behind_zone(words));
         let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
@@ -278,7 +294,9 @@ fn behind_host(words: &str) -> &str {
 /// `/usr/lib/systemd/system-sleep/NAME failed with exit status 1.` (systemd,
 /// src/shared/exec-util.c:do_execute, 237 to 258).
 fn is_hook(words: &str) -> bool {
-    words.contains("system-sleep/") && (words.contains(" failed") || words.contains(" terminated"))
+    // One of elogind may cancel the sleep (src/shared/exec-elogind.c).
+    let ends = [" failed", " terminated", ": Operation canceled"];
+    words.contains("system-sleep/") && ends.iter().any(|e| words.contains(e))
 }
 
 fn kind(words: &str) -> Kind {

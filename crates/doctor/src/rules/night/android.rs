@@ -72,9 +72,62 @@ fn reasons(case: &Case, out: &mut Vec<Finding>) {
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     held(case, out);
+    longest(case, out);
     if !out.iter().any(|f| f.id == "night-awake") {
         reasons(case, out);
     }
+}
+
+/// A wake lock that was held for less keeps no phone awake, in ms.
+const LONG: u64 = 1_800_000;
+
+/// The kernel's wake locks, where the text does not say for how long the screen was off.
+fn longest(case: &Case, out: &mut Vec<Finding>) {
+    let facts = || {
+        case.night.items.iter().filter_map(|i| match &i.fact {
+            Fact::Android(b) => Some((i, b)),
+            _ => None,
+        })
+    };
+    if facts().any(|f| matches!(f.1, Battery::ScreenOff { .. })) {
+        return;
+    }
+    let of = |wanted: Kind| {
+        let rows = facts().filter_map(|(i, b)| match b {
+            Battery::Held { kind, name, ms, times } if *kind == wanted => {
+                Some((i, name.as_str(), *ms, *times))
+            }
+            _ => None,
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by_key(|r| std::cmp::Reverse(r.2));
+        rows
+    };
+    let (kernel, apps) = (of(Kind::Kernel), of(Kind::App));
+    let Some(first) = kernel.first().filter(|k| k.2 >= LONG) else { return };
+    let one = |r: &(&Item, &str, u64, u64)| match r.3 {
+        0 => format!("{}, {} (counted 0 times: held since before the count began)", r.1, span(r.2)),
+        n => format!(
+            "{}, {} ({})",
+            r.1,
+            span(r.2),
+            say::plural(usize::try_from(n).unwrap_or(0), "time")
+        ),
+    };
+    let list: Vec<String> = kernel.iter().take(NAMED).map(one).collect();
+    let app = apps
+        .first()
+        .map_or(String::new(), |a| format!(" Of the apps the longest is {}, {}.", a.1, span(a.2)));
+    out.push(
+        Finding::new(("night-wakelocks", Area::Mode, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "The wake lock that the kernel held longest is {}. While one is held the phone does not sleep.{app} Of how long a time these counts are, no line that was read says.",
+                list.join("; then ")
+            ))
+            .look("Compare two dumps a night apart: dumpsys batterystats --reset, then again; the driver that has the lock is the one to ask.")
+            .shown_by([Evidence::from(first.0)])
+            .shown_by(kernel.iter().skip(1).take(NAMED - 1).map(|k| Evidence::from(k.0))),
+    );
 }
 
 fn held(case: &Case, out: &mut Vec<Finding>) {

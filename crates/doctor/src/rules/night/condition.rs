@@ -151,7 +151,9 @@ fn constraints(case: &Case, out: &mut Vec<Finding>) {
         said.iter().take(4).cloned().collect::<Vec<_>>().join("; ")
     };
     let failed = out.iter().any(|f| matches!(f.id, "mode-name-only" | "mode-partial"));
-    let slept = is_deep(out);
+    let reached = [Fact::Verdict { deep: true }, Fact::Reached];
+    let slept =
+        is_deep(out) || !failed && case.night.items.iter().any(|i| reached.contains(&i.fact));
     let level = if slept { Level::Note } else { Level::Risk };
     let tail = match (slept, failed) {
         (true, _) => " The hardware slept all the same: they blocked nothing.",

@@ -442,6 +442,14 @@ fn claimed(case: &Case) -> Option<Finding> {
     let lasts = if an_hour > 0 { 100_000i64.saturating_mul(3_600) / an_hour } else { 0 };
     let hot = an_hour >= HOT && seconds >= SHORT;
     let short = if seconds < SHORT { TOO_SHORT } else { "" };
+    // A program has it from a gauge of whole per cents.
+    let coarse = if d.by_program && p % 1_000 == 0 && p < 5_000 {
+        let by = tenths(3_600_000 / seconds);
+        format!(" A gauge of whole per cents may be wrong by {by} % an hour here.")
+    } else {
+        String::new()
+    };
+    let short = format!("{coarse}{short}");
     let kind = if hot { "Asleep but hot: the" } else { "The" };
     let level = if hot { Level::Risk } else { Level::Note };
     let f = new(level).says(format!(

@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::night::machine::{Hardware, Owner};
 use crate::night::{Fact, Item};
+use crate::way::{Kind, Step, shown};
 use dormouse_base::say;
 
 /// Something resolved: words, the device at its end, and the lines that prove it.
@@ -155,6 +156,54 @@ fn counted_pins(case: &Case, r: &mut Resolved) {
     }
 }
 
+/// What the writer says in words of interrupts that woke, quoted, and where.
+pub(crate) fn said_of(case: &Case, numbers: &[&str]) -> Option<(String, Evidence)> {
+    let names = |sentence: &str| {
+        let mut all = sentence.match_indices("IRQ ").map(|m| &sentence[m.0 + 4..]);
+        all.any(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            numbers.contains(&&rest[..end])
+        })
+    };
+    // Lines of a kernel without stamps are words too.
+    let of_kernel = |s: &str| {
+        ["wakeup from IRQ", "IRQ wakeup: ", "Resume caused by"].iter().any(|w| s.contains(w))
+    };
+    case.night.items.iter().find_map(|i| {
+        let Fact::Words(words) = &i.fact else { return None };
+        let sentence = words.split_inclusive(". ").find(|s| names(s) && !of_kernel(s))?.trim();
+        let end = sentence.floor_char_boundary(QUOTED);
+        let cut = if end < sentence.len() { "…" } else { "" };
+        let words = format!(
+            " No kernel line or table names the device; the writer says: \"{}{cut}\"",
+            &sentence[..end]
+        );
+        Some((words, Evidence { doubtful: true, ..Evidence::from(i) }))
+    })
+}
+
+/// So near a lid that opens and the kernel's return stand, in ms.
+const BESIDE: i64 = 3_000;
+
+/// A lid that was opened, or a button that was pressed, as the machine woke: what probably woke
+/// it, in words, and where.
+pub(crate) fn opened(case: &Case) -> Option<(String, Evidence)> {
+    let steps = &case.way.steps;
+    let woke = |s: &Step| {
+        let near =
+            |b: &&Step| b.kind == Kind::Back && b.run == s.run && (b.ms - s.ms).abs() < BESIDE;
+        let asked = |a: &&Step| a.kind == Kind::Sleeps && a.run == s.run && a.ms >= s.ms;
+        steps.iter().any(|b| near(&b)) && !steps.iter().any(|a| asked(&a) && a.ms - s.ms < BESIDE)
+    };
+    let key = |s: &&Step| s.kind == Kind::Opened || s.text.contains("Power key pressed");
+    let s = steps.iter().find(|s| key(s) && woke(s))?;
+    let words = format!(
+        " No kernel line or table names the device; \"{}\" stands beside the wake-up.",
+        s.text
+    );
+    Some((words, shown(s.line, &s.text)))
+}
+
 /// Whether the owner of an interrupt is a controller of pins.
 pub(crate) fn is_pins(name: &str) -> bool {
     is_pin_controller(name)
@@ -194,11 +243,20 @@ fn recorded(case: &Case, out: &mut Vec<Finding>) {
     }
     let Some((item, n)) = owners(case)
         .filter_map(|(i, o)| match o {
-            Owner::WakeupIrq(n) => Some((i, n)),
+            Owner::WakeupIrq(n) => Some((i, Some(n))),
+            Owner::NoWakeupIrq => Some((i, None)),
             _ => None,
         })
         .last()
     else {
+        return;
+    };
+    let Some(n) = n else {
+        let f = Finding::new(("wake-unrecorded", Area::Mode, Level::Note), Confidence::Certain)
+            .says("The kernel recorded no interrupt of a wake-up: pm_wakeup_irq has no data. Either it has not slept since the start, or it was woken by what raises no interrupt that is armed for wake: the firmware, in a deep sleep. Counts of /proc/interrupts prove no waker.")
+            .look("Read it again right after a sleep; echo 1 > /sys/power/pm_debug_messages before it prints each interrupt that comes while the machine sleeps.")
+            .shown_by([Evidence::from(item)]);
+        out.push(f);
         return;
     };
     let who = irq(case, &n.to_string(), true);

@@ -21,7 +21,15 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         lines
     };
     // A table of other things than a sleep stands in many texts.
-    let table = of(Teller::Table);
+    let mut table = of(Teller::Table);
+    // How long a machine slept is no wait.
+    let asleep = |what: &str| {
+        let what = what.to_lowercase();
+        ["suspended", "asleep", "slept", "time in", "residency", "sleep time"]
+            .iter()
+            .any(|w| what.contains(w))
+    };
+    table.retain(|f| !asleep(&f.what));
     let is_of_sleep = table.iter().any(|f| {
         let what = f.what.to_lowercase();
         ["suspend", "resume", "sleep", "wake", "thaw", "freeze", "hook", "bind"]

@@ -45,6 +45,22 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     own.sort_by_key(|o| std::cmp::Reverse(o.0));
     let own: Vec<String> =
         own.iter().take(OWN).map(|o| format!("{} {}", o.1.name, ms(o.0))).collect();
+    // drivers/base/power/main.c: the core waits for parent and suppliers before a callback, and
+    // for children and consumers on the way down.
+    let waits = ["dpm_wait_for_superior", "dpm_wait_for_subordinate"];
+    let wait = inside.iter().filter(|c| waits.contains(&c.name.as_str())).max_by_key(|c| c.ns);
+    let run = inside.iter().filter(|c| c.name == "dpm_run_callback").max_by_key(|c| c.ns);
+    let wait = wait.filter(|w| w.ns.saturating_mul(SHARE) >= root.ns).map_or(String::new(), |w| {
+        let who = match w.name.as_str() {
+            "dpm_wait_for_superior" => "its parent or a supplier",
+            _ => "its children or consumers",
+        };
+        let run = run.map_or(String::new(), |r| format!("; its own callback took {}", ms(r.ns)));
+        format!(
+            " {} of that the core waited for {who}, before the device's own work{run}.",
+            ms(w.ns)
+        )
+    });
     let cut = inside.iter().filter(|c| c.own.is_none()).max_by_key(|c| c.depth);
     let cut = cut.map_or(String::new(), |c| {
         format!(" Of {} ({}) lines are cut out, so its own time is not known.", c.name, ms(c.ns))
@@ -52,7 +68,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-calls", Area::Phase, Level::Note), Confidence::Certain)
             .says(format!(
-                "Inside {}: {}. Most time of their own, in no traced call, have {}.{cut}",
+                "Inside {}: {}. Most time of their own, in no traced call, have {}.{wait}{cut}",
                 root.name,
                 path.join(", in it "),
                 say::names(&own)

@@ -20,7 +20,7 @@ struct Row {
 }
 
 /// By what is known from `from` on.
-fn row(from: &Step, rest: &[&Step]) -> Option<Row> {
+fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
     let first = |kind: Kind| rest.iter().find(|s| s.kind == kind).copied();
     let (link, address) = (first(Kind::Link), first(Kind::Address));
     let grain = rest.iter().map(|s| s.grain).max().unwrap_or(1).max(from.grain);
@@ -39,7 +39,15 @@ fn row(from: &Step, rest: &[&Step]) -> Option<Row> {
             words(l)
         ),
         (Some(l), None) => {
-            format!("The network had {}. Its address is not in the text.", says("link", l))
+            let address = match behind_the_clock(from, later) {
+                Some(a) => format!(
+                    " Its address came behind line {}, where the clock was set: stamps on its two sides cannot be compared ({}).",
+                    a.0.line,
+                    words(a.1)
+                ),
+                None => " No line that was read has its address.".into(),
+            };
+            format!("The network had {}.{address}", says("link", l))
         }
         (None, Some(a)) => format!("The network had {}.", says("address", a)),
         (None, None) => return None,
@@ -47,6 +55,15 @@ fn row(from: &Step, rest: &[&Step]) -> Option<Row> {
     let last = address.or(link.filter(|l| l.ms - from.ms < PLUGGED))?;
     let seen = [link, address].into_iter().flatten().map(|s| (s.line, s.text.clone())).collect();
     Some(Row { text, took: last.ms - from.ms, seen, addressed: address.is_some() })
+}
+
+/// The line that set the clock behind a wake-up, and the address that came after it.
+fn behind_the_clock<'a>(from: &Step, later: &'a [Step]) -> Option<(&'a Step, &'a Step)> {
+    let over = [Kind::Sleeps, Kind::Entry, Kind::Asked];
+    let all = later.iter().take_while(|s| !over.contains(&s.kind));
+    let mut rest = all.skip_while(|s| s.run == from.run);
+    let set = rest.next().filter(|s| s.kind == Kind::ClockSet && s.run == from.run + 1)?;
+    Some((set, rest.find(|s| s.kind == Kind::Address && s.run == set.run)?))
 }
 
 fn finding(from: &Step, row: Row) -> Finding {
@@ -69,7 +86,7 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id == "way-lease") {
         return;
     }
-    out.extend(row(from, &rest).map(|row| finding(from, row)));
+    out.extend(row(from, &rest, &steps[at + 1..]).map(|row| finding(from, row)));
 }
 
 /// A link that was lost and came back, in lines that speak of no sleep.
@@ -82,7 +99,7 @@ pub(super) fn without_a_sleep(steps: &[Step], out: &mut Vec<Finding>) {
     let from = &steps[at];
     let near = |s: &&Step| s.run == from.run && s.ms - from.ms < WAKE;
     let rest: Vec<&Step> = steps[at + 1..].iter().take_while(near).collect();
-    out.extend(row(from, &rest).map(|row| {
+    out.extend(row(from, &rest, &[]).map(|row| {
         let text = format!("{} These lines do not speak of a sleep.", row.text);
         Finding { level: Level::Note, ..finding(from, Row { text, ..row }) }
     }));

@@ -223,6 +223,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
             " It is how long systemd waited for that unit to freeze (10 s in version 256, 60 s later); what kept it from freezing is not in the text."
         }
         Kind::TimedOut => " The line at its end says that a time limit ran out.",
+        _ if b.text.contains("gave up") => " The line at its end says who gave up, and on what.",
         Kind::Lock => " The line at its end says who held the sleep back.",
         _ => " No line says what ran in between.",
     };

@@ -18,6 +18,7 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     slept(steps, out);
     refused(steps, out);
     hooks(steps, out);
+    asked_again(steps, out);
     killed(steps, out);
 }
 
@@ -81,6 +82,37 @@ fn refused(steps: &[Step], out: &mut Vec<Finding>) {
     );
 }
 
+/// Nobody asks for the next sleep so soon after the last one, in ms.
+const AGAIN: i64 = 1_000;
+
+/// A daemon that sends the machine to sleep again as it wakes up.
+fn asked_again(steps: &[Step], out: &mut Vec<Finding>) {
+    let asks = |s: &Step| s.kind == Kind::Asked || s.text.contains("Suspending system");
+    let again = |at: usize| {
+        let back = &steps[at];
+        let over = |s: &&Step| s.run == back.run && s.ms - back.ms < AGAIN && s.grain < AGAIN;
+        let mut rest = steps[at + 1..].iter().take_while(over);
+        // A hibernation may be the second part of what was asked for.
+        let ask = rest.find(|s| asks(s)).filter(|s| !s.text.contains("ibernat"))?;
+        (back.kind == Kind::Back).then_some((back, ask))
+    };
+    let mut all: Vec<(&Step, &Step)> = (0..steps.len()).filter_map(again).collect();
+    all.dedup_by_key(|p| p.1.line);
+    let Some((back, ask)) = all.first() else { return };
+    out.push(
+        Finding::new(("way-again", Area::Mode, Level::Risk), Confidence::Certain)
+            .says(format!(
+                "The machine was sent to sleep again {} after it was back, by a request: {} follows {}. Who asked, no line says.",
+                span(ask.ms - back.ms, ask.grain),
+                words(ask),
+                words(back)
+            ))
+            .look("A button or lid event that comes twice, a desktop beside logind, or an idle timer that counted on asks so: watch with journalctl -f or elogind's log, and udevadm monitor.")
+            .times(all.len())
+            .shown_by([shown(back.line, &back.text), shown(ask.line, &ask.text)]),
+    );
+}
+
 /// systemd goes on whatever a hook returns (src/sleep/sleep.c:execute).
 fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
     let all: Vec<&Step> = steps.iter().filter(|s| s.kind == Kind::Hook).collect();
@@ -89,14 +121,31 @@ fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
     let name = how.split([' ', ':']).next().unwrap_or(how);
     let folder = path.rsplit([' ', '"']).next().unwrap_or("");
     let how = how[name.len()..].trim_matches([' ', '.', ':']);
+    let how = if how == "Operation canceled" {
+        "asked to cancel the sleep (Operation canceled)"
+    } else {
+        how
+    };
+    // elogind gives the sleep up where AllowSuspendInterrupts says so (src/sleep/sleep.c).
+    let given_up = steps.iter().find(|s| s.text.contains("has been cancelled!"));
+    let elogind =
+        || steps.iter().any(|s| s.text.contains("elogind") || s.text.contains("e-suspend["));
+    let then = match given_up {
+        Some(_) => "The sleep was given up for it.",
+        None if elogind() && steps.iter().any(|x| x.kind == Kind::Sleeps && x.line > s.line) => {
+            "elogind went on with the sleep all the same."
+        }
+        None if elogind() => "Whether elogind went on with the sleep, no line says.",
+        None => "systemd goes on with the sleep all the same.",
+    };
+    let level = if given_up.is_some() { Level::Broken } else { Level::Note };
     out.push(
-        Finding::new(("way-hook-failed", Area::Phase, Level::Note), Confidence::Certain)
-            .says(format!(
-                "The sleep hook {name} {how}. systemd goes on with the sleep all the same."
-            ))
+        Finding::new(("way-hook-failed", Area::Phase, level), Confidence::Certain)
+            .says(format!("The sleep hook {name} {how}. {then}"))
             .look(format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
             .times(all.len())
-            .shown_by(all.iter().take(3).map(|s| s.shown())),
+            .shown_by(all.iter().take(3).map(|s| s.shown()))
+            .shown_by(given_up.map(|s| s.shown())),
     );
 }
 
