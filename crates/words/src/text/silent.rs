@@ -24,7 +24,10 @@ pub(super) fn show(
     if found.is_none() && captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
-    match (waits.first(), named) {
+    // An image that took longer is what the sleep waited for.
+    let steps = captures.iter().flat_map(|c| &c.cycles).flat_map(|c| &c.image);
+    let image = steps.map(|s| s.end.since(s.start)).max();
+    match (waits.first().filter(|w| image.is_none_or(|t| w.time >= t)), named) {
         _ if let Some(f) = found => {
             page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
             page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
