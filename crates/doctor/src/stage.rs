@@ -3,6 +3,7 @@
 //! drivers/base/power/main.c:dpm_show_time, 3.0 to 7.3).
 
 use crate::message::Message;
+use crate::refusal;
 use crate::stack::Frame;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
@@ -14,16 +15,44 @@ pub(crate) struct Stage {
     pub direction: Direction,
     /// The phase, if the lines tell.
     pub phase: Option<Phase>,
+    /// What else runs there, which is no phase.
+    pub work: Option<Work>,
+}
+
+/// What a sleep does besides its phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Those that are told of a sleep ahead of it and behind it (kernel/power/main.c:
+    /// pm_notifier_call_chain), while no task is frozen.
+    Notifiers,
+    /// The image of a hibernation is written, after devices came back for that
+    /// (kernel/power/swap.c:save_image, save_compressed_image).
+    ImageWritten,
+    /// Any part of it: no more is known.
+    Any,
+    /// It is read, by a kernel that runs as always (load_image, load_compressed_image).
+    ImageRead,
 }
 
 impl Stage {
-    fn new(direction: Direction, phase: Option<Phase>) -> Stage {
-        Stage { direction, phase }
+    pub(crate) fn new(direction: Direction, phase: Option<Phase>) -> Stage {
+        Stage { direction, phase, work: None }
+    }
+
+    fn of_work(direction: Direction, work: Work) -> Stage {
+        Stage { direction, phase: None, work: Some(work) }
     }
 
     /// `while devices suspended`, `while devices came back (noirq)`, `before tasks were frozen`.
     pub(crate) fn words(self) -> String {
         let down = self.direction == Direction::Suspend;
+        match self.work {
+            Some(Work::Notifiers) => return "in a PM notifier, with no task frozen".into(),
+            Some(Work::Any) => return "inside a sleep".into(),
+            Some(Work::ImageWritten) => return "while the image was written".into(),
+            Some(Work::ImageRead) => return "while the image was read".into(),
+            None => {}
+        }
         match self.phase {
             Some(Phase::Sync) => "while data was written before the sleep".into(),
             Some(Phase::Freeze | Phase::FreezeUser | Phase::FreezeKernel) => {
@@ -59,6 +88,9 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
             && ["resume", "thaw", "restore", "recover"].iter().any(|w| m.text.contains(w))
     };
     let complete = m.has(" of devices complete");
+    if let Some(up) = refused(m) {
+        return Some(up);
+    }
     Some(if says("suspend entry") || says("hibernation entry") || says("Syncing filesystems") {
         Stage::new(Suspend, Some(Phase::Sync))
     } else if says("Filesystems sync") || says("Freezing user space") {
@@ -67,6 +99,16 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
         let over = m.has("completed") || m.has("done.");
         let phase = if over { Phase::Suspend } else { Phase::FreezeKernel };
         Stage::new(Suspend, Some(phase))
+    } else if says("Compressing and saving image data")
+        || says("Saving image data pages")
+        || says("Image saving progress:")
+    {
+        Stage::of_work(Suspend, Work::ImageWritten)
+    } else if says("Loading and decompressing image data")
+        || says("Loading image data pages")
+        || says("Image loading progress:")
+    {
+        Stage::of_work(Resume, Work::ImageRead)
     } else if m.has("Suspending console(s)") || says("Entering ") && m.has(" sleep") {
         Stage::new(Suspend, Some(Phase::Suspend))
     } else if complete && back("early ") {
@@ -122,6 +164,34 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
     })
 }
 
+/// The way up that begins where a device or the core gives the way down up. Other devices of
+/// the same step may be on their way down for a moment, if it runs them side by side.
+fn refused(m: &Message) -> Option<Stage> {
+    let up = |phase| match phase {
+        Phase::Noirq => Phase::ResumeNoirq,
+        Phase::Late => Phase::ResumeEarly,
+        _ => Phase::Resume,
+    };
+    if m.has("failed to ") || m.has("power transition: ") {
+        let r = refusal::of_device(&m.text).filter(|r| !r.is_up())?;
+        return Some(Stage::new(Direction::Resume, Some(up(r.phase))));
+    }
+    let step = m.text.split_once(" of devices ")?;
+    // The core has turned round where it says `failed` (kernel/power/suspend.c:suspend_enter).
+    let (aborted, failed) = (step.1.starts_with("aborted"), step.1.starts_with("failed"));
+    let has = |w: &str| step.0.ends_with(w);
+    let phase = match () {
+        () if !aborted && !failed || !has("suspend") && !has("freeze") && !has("poweroff") => {
+            return None;
+        }
+        () if step.0.contains("noirq ") && failed => Phase::ResumeEarly,
+        () if step.0.contains("noirq ") => Phase::ResumeNoirq,
+        () if step.0.contains("late ") && aborted => Phase::ResumeEarly,
+        () => Phase::Resume,
+    };
+    Some(Stage::new(Direction::Resume, Some(phase)))
+}
+
 /// Whether a line of ACPI names a state of sleep: a machine that is switched off goes to S5.
 fn is_of_platform(m: &Message, words: &str) -> bool {
     m.after(words).is_some_and(|s| s.starts_with(['1', '2', '3', '4']))
@@ -175,7 +245,12 @@ impl<'a> Stages<'a> {
         let Some(by) = of_frames(frames) else { return lines };
         // A walk without a phase in its name is told by the lines.
         Some(match lines {
-            Some(l) if by.phase.is_none() && l.direction == by.direction => l,
+            Some(l) if by.work == Some(Work::Notifiers) => {
+                // The same functions tell of a sleep ahead and behind.
+                Stage { direction: l.direction, ..by }
+            }
+            Some(l) if by.work == Some(Work::Any) => l,
+            Some(l) if by.phase.is_none() && by.work.is_none() && l.direction == by.direction => l,
             _ => by,
         })
     }
@@ -263,7 +338,10 @@ const FAR: usize = 2_000;
 /// What the functions of the core tell (drivers/base/power/main.c, 3.0 to 7.3).
 fn of_frames(frames: &[Frame]) -> Option<Stage> {
     use Direction::{Resume, Suspend};
-    let known: [(&str, Direction, Option<Phase>); 23] = [
+    let known: [(&str, Direction, Option<Phase>); 26] = [
+        ("ksys_sync_helper", Suspend, Some(Phase::Sync)),
+        ("pm_sleep_fs_sync", Suspend, Some(Phase::Sync)),
+        ("freeze_processes", Suspend, Some(Phase::FreezeUser)),
         ("device_suspend_noirq", Suspend, Some(Phase::Noirq)),
         ("dpm_suspend_noirq", Suspend, Some(Phase::Noirq)),
         ("dpm_noirq_suspend_devices", Suspend, Some(Phase::Noirq)),
@@ -307,7 +385,21 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         (true, _, true) => Some(Stage::new(Resume, Some(Phase::CpuOn))),
         _ => None,
     };
-    by_name.or_else(cpus).or_else(|| frames.iter().find_map(of_a_bus))
+    let notified = || {
+        let of_a_sleep = |f: &&Frame| f.function.contains("pm_notifier_call_chain");
+        frames.iter().find(of_a_sleep).map(|_| Stage::of_work(Suspend, Work::Notifiers))
+    };
+    // The thread that asked for the sleep (kernel/power/suspend.c, kernel/power/hibernate.c).
+    let any = || {
+        let asked = ["suspend_devices_and_enter", "enter_state", "pm_suspend", "hibernate"];
+        let asked = asked.iter().any(|f| has(f));
+        asked.then(|| Stage::of_work(Suspend, Work::Any))
+    };
+    by_name
+        .or_else(notified)
+        .or_else(cpus)
+        .or_else(|| frames.iter().find_map(of_a_bus))
+        .or_else(any)
 }
 
 /// The stage of what a bus does for a device in a sleep: `platform_pm_suspend`,

@@ -192,7 +192,8 @@ fn within(
         Phase::Console,
         Phase::CpuOff,
     ];
-    let devices = stage.phase.is_none_or(|p| !others.contains(&p));
+    // While an image is written or read nobody waits for the devices that come back beside it.
+    let devices = stage.work.is_none() && stage.phase.is_none_or(|p| !others.contains(&p));
     devices.then_some(((a, b), stage.direction))
 }
 

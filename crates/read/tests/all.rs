@@ -15,6 +15,7 @@ mod dtb;
 mod firmware;
 mod formats;
 mod ftrace_text;
+mod halves;
 mod idle;
 mod idle_mails;
 mod idle_oracle;

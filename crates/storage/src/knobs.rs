@@ -23,6 +23,9 @@ pub struct Power {
     pub forbidden: bool,
     /// `runtime_active_time` and `runtime_suspended_time`, ms.
     pub times: [Option<u64>; 2],
+    /// What a text showed of it first, if it shows one of these files twice: two measurements,
+    /// of which this is the last.
+    pub before: Option<Box<Power>>,
 }
 
 /// `runtime_status` (`runtime_status_show`, drivers/base/power/sysfs.c, 6.12).
@@ -78,6 +81,16 @@ impl Power {
     /// The last part of its path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Whether a file that tells of a moment was read.
+    fn has(&self, file: &str) -> bool {
+        match file {
+            "runtime_status" => self.status.is_some(),
+            "runtime_active_time" => self.times[0].is_some(),
+            "runtime_suspended_time" => self.times[1].is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -199,6 +212,13 @@ impl Knobs {
             || !self.counters.is_empty()
     }
 
+    /// Devices that were awake in one measurement and asleep in another: the first and the last.
+    pub fn changed(&self) -> impl Iterator<Item = (&Power, &Power)> {
+        let pairs = self.power.values().filter_map(|p| Some((p.before.as_deref()?, p)));
+        pairs
+            .filter(|(a, b)| matches!((a.is_active(), b.is_active()), (Some(x), Some(y)) if x != y))
+    }
+
     /// Takes one file of sysfs.
     pub fn take(&mut self, path: &str, value: &str) {
         let value = value.trim();
@@ -211,6 +231,9 @@ impl Knobs {
                 return;
             }
             let p = self.power.entry(above.into()).or_default();
+            if p.before.is_none() && p.has(file) {
+                p.before = Some(Box::new(p.clone()));
+            }
             match file {
                 "control" if value == "on" || value == "auto" => p.allowed = Some(value == "auto"),
                 "runtime_status" if Status::of(value).is_some() => {

@@ -85,7 +85,7 @@ fn enclosed(case: &Case, at: usize) -> Option<Stage> {
             (Direction::Resume, "noirq") => Phase::ResumeNoirq,
             (Direction::Resume, _) => Phase::Resume,
         };
-        let stage = Stage { direction, phase: Some(phase) };
+        let stage = Stage::new(direction, Some(phase));
         m.time.is_some_and(|end| end >= time && end - took <= time).then_some(stage)
     })
 }
@@ -147,6 +147,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     for t in &all {
         if is_clock(t) || told(t, out) {
+            continue;
+        }
+        // The grace period that does not end is reported again and again.
+        let again = |g: &&mut (When, Vec<&Trouble<'_>>)| {
+            let period = grace_period(case, t);
+            period.is_some() && g.1.iter().any(|x| grace_period(case, x) == period)
+        };
+        if let Some(g) = groups.iter_mut().find(again) {
+            g.1.push(t);
             continue;
         }
         let Some(w) = when(case, &stages, &over, t) else {
@@ -250,6 +259,13 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
         Some(m) => f.because(format!("It says: \"{}\"", m.text.trim())),
         None => f,
     }
+}
+
+/// The number of the grace period that a stall holds up: `(detected by 0, t=6302 jiffies,
+/// g=4609, q=17)`, `(t=21003 jiffies g=4609 q=12)` (kernel/rcu/tree_stall.h, 4.14 to 7.3).
+fn grace_period<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a str> {
+    let near = case.messages[t.at..].iter().take(8).filter(|_| t.kind == Kind::Stall);
+    near.filter(|m| m.has(" jiffies")).find_map(|m| m.after(" g=")?.split([',', ' ', ')']).next())
 }
 
 /// `[#2]`: the crash is not the first of its boot (die_counter of

@@ -314,7 +314,12 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let behind: Vec<Named> = behind.iter().map(named).collect();
         let f = Finding::new((id, Area::Freezer, Level::Broken), confidence(why))
             .says(refused(&first, &tasks, why, &behind, unnamed))
-            .look(why.advice())
+            .look(match (why, place(&first.task)) {
+                (Wait::Uninterruptible, Some(_)) => {
+                    "Look at what that function waits for: its driver's lines just before may say why it does not end."
+                }
+                _ => why.advice(),
+            })
             .of_function(place(&first.task).map(|f| f.function.as_str()))
             .times(first.times)
             .shown_by(evidence);

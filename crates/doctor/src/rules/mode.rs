@@ -11,6 +11,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, seconds, thousandths};
+use crate::refusal;
 use crate::value::Value;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -156,7 +157,13 @@ fn unasked(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let parts = case.parts.iter().map(|p| p.0..case.messages.len());
-    let spans: Vec<_> = case.attempts.iter().map(|a| a.first..a.end).chain(parts).collect();
+    let spans = case.attempts.iter().map(|a| a.first..a.end).chain(parts);
+    // An attempt that a device ended was no sleep, not even in name.
+    let refuses = |m: &Message| {
+        m.trust.is_of_a_kernel() && refusal::of_device(&m.text).is_some_and(|r| !r.is_up())
+    };
+    let slept = |s: &std::ops::Range<usize>| !case.messages[s.clone()].iter().any(refuses);
+    let spans: Vec<_> = spans.filter(slept).collect();
     let said: Vec<&Message> = case
         .messages
         .having_any(&WORDS)

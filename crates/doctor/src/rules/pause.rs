@@ -5,6 +5,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, thousandths};
+use crate::stack;
 use crate::waits;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -30,7 +31,7 @@ const UP: [&str; 5] = [
 
 /// These end the way up, or begin the way down: after an image is made its kernel goes on
 /// down.
-const OVER: [&str; 11] = [
+const OVER: [&str; 9] = [
     "Creating image",
     "thaw of devices complete",
     "Image saving progress",
@@ -38,10 +39,19 @@ const OVER: [&str; 11] = [
     "hibernation exit",
     "Restarting tasks",
     "OOM killer enabled",
-    "suspend entry",
-    "hibernation entry",
     "Disabling non-boot CPUs",
     "suspend of devices complete",
+];
+
+/// Another attempt has begun: what passed before is of none.
+const NEXT: [&str; 7] = [
+    "suspend entry",
+    "hibernation entry",
+    "Syncing filesystems",
+    "Freezing user space",
+    "Freezing of tasks",
+    "Freezing remaining",
+    "Wakeup pending, aborting",
 ];
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -67,13 +77,14 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
             }
         }
     };
-    let words = [&UP[..], &OVER].concat();
+    let words = [&UP[..], &OVER, &NEXT].concat();
     let mut since: Option<usize> = None;
     for (at, m) in case.messages.having_any(&words).filter(|(_, m)| timed(m)) {
+        let next = NEXT.iter().any(|w| m.has(w));
         if let Some(from) = since {
-            walk(from..at + 1);
+            walk(from..if next { at } else { at + 1 });
         }
-        since = (!OVER.iter().any(|w| m.has(w))).then_some(at);
+        since = (!next && !OVER.iter().any(|w| m.has(w))).then_some(at);
     }
     if let Some(from) = since {
         walk(from..case.messages.len());
@@ -230,6 +241,8 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
         let early = case.messages[..i].iter().rev().take(40).rev();
         let vain = early
             .filter(|x| x.time.is_some_and(|t| t.0 > begin))
+            // The watchdog tells of the callback itself, and functions of how one waits.
+            .filter(|x| !x.has("**** DPM device timeout") && stack::whole_frame(&x.text).is_none())
             .find(|x| x.has("timed out") || x.has("timeout") || x.has("Timeout"));
         let Some(vain) = vain else { continue };
         let waited = at(vain).saturating_sub(begin);

@@ -16,6 +16,8 @@ struct Source {
     active: u64,
     /// How often it ended a sleep, or may have.
     woke: u64,
+    /// How often it had something to tell; of tables alone.
+    events: u64,
     evidence: Evidence,
 }
 
@@ -31,22 +33,50 @@ const HOLDS: u64 = 10_000;
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut grew = Vec::new();
     let table = table(case, &mut grew);
-    let all: Vec<Source> = listed(case).into_iter().chain(table).chain(dumped(case)).collect();
+    let (in_table, still) = (table.len(), grew.is_empty());
+    let all: Vec<Source> = table.into_iter().chain(listed(case)).chain(dumped(case)).collect();
     active(&all, out);
-    between(&grew, out);
+    between(case, grew, out);
     woke(&all, out);
+    let speaks = |f: &Finding| f.id.starts_with("abort-source-");
+    if in_table > 1 && still && !out.iter().any(speaks) {
+        idle(&all[..in_table], out);
+    }
 }
 
-/// Whose count of ended sleeps grew between two tables.
-fn between(grew: &[Source], out: &mut Vec<Finding>) {
+/// A table in which nobody is active and nobody ended a sleep is an answer too.
+fn idle(all: &[Source], out: &mut Vec<Finding>) {
+    let f = Finding::new(("abort-source-idle", Area::Abort, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Of {} wakeup sources none is active, and none is counted to have ended a sleep or kept the machine from one.",
+            all.len()
+        ))
+        .look("What they did since the start is no reason for being awake now: look at who runs (powertop, or bugreport on Android).")
+        .shown_by(all.iter().take(3).map(|s| s.evidence.clone()));
+    out.push(f);
+}
+
+/// Whose count of ended sleeps grew between two tables; or, where none did and a sleep lies
+/// between both, the one that had an event: the count is of armed attempts alone.
+fn between(case: &Case, mut grew: Vec<Source>, out: &mut Vec<Finding>) {
+    let counts = grew.iter().any(|s| s.woke > 0);
+    grew.retain(|s| s.woke > 0 || !counts);
     let names: Vec<String> = grew.iter().map(|s| s.name.clone()).collect();
     if grew.is_empty() || out.iter().any(|f| f.id == "mode-wake-source") {
         return;
     }
+    let slept = |s: &Source| {
+        let before = |a: &&crate::attempt::Attempt| case.messages[a.first].line < s.evidence.line;
+        case.attempts.iter().filter(|a| a.closed).find(before).is_some()
+    };
+    if !counts && (grew.len() > 1 || !slept(&grew[0])) {
+        return;
+    }
     let which = if grew.len() > 1 { " Each of them can have woken it." } else { "" };
+    let what = if counts { "no other count of ended sleeps grew" } else { "no other had an event" };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Likely)
         .says(format!(
-            "Woken by {}: between the two tables of wakeup sources no other count of ended sleeps grew.{which}",
+            "Woken by {}: between the two tables of wakeup sources {what}.{which}",
             say::names(&names)
         ))
         .look("If nobody touched the machine: switch the power/wakeup of that device off to try.")
@@ -85,6 +115,7 @@ fn listed(case: &Case) -> Vec<Source> {
                 _ => v.value.parse().ok()?,
             },
             woke: of("wakeup_count").and_then(|n| n.parse().ok()).unwrap_or(0),
+            events: 0,
             evidence: crate::evidence::value(v),
         })
     };
@@ -118,6 +149,7 @@ fn dumped(case: &Case) -> Vec<Source> {
             name: name.trim().to_string(),
             active: u64::from(of("status") == "active"),
             woke: of("wakeup_count").parse().unwrap_or(0),
+            events: 0,
             evidence: Evidence { doubtful: false, ..Evidence::from(m) },
         });
     }
@@ -132,6 +164,9 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
     let mut out: Vec<Source> = Vec::new();
     let mut before: Vec<Source> = Vec::new();
     let mut head: Option<Vec<&str>> = None;
+    // A row that a mail program wrapped, as far as it came.
+    let mut begun: Vec<&str> = Vec::new();
+    let mut first = None;
     for m in &case.messages {
         if m.has("/sys/class/wakeup") {
             if let Some(columns) = asked(&m.text) {
@@ -150,9 +185,34 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             // A table that comes again is of a later moment.
             before = std::mem::take(&mut out);
             head = Some(words[1..].to_vec());
+            begun.clear();
             continue;
         }
-        let Some(columns) = &head else { continue };
+        let Some(columns) = &mut head else { continue };
+        // The rest of a head that was wrapped, ahead of all rows.
+        let is_column =
+            |w: &&str| w.contains('_') && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        if out.is_empty() && begun.is_empty() && words.len() > 1 && words.iter().all(is_column) {
+            columns.extend(words);
+            continue;
+        }
+        let number = |w: &&str| w.bytes().all(|b| b.is_ascii_digit());
+        let rest = words.iter().all(|w| number(&w));
+        let begin = first.take().filter(|_| rest && !begun.is_empty());
+        let mut words = match std::mem::take(&mut begun) {
+            row if begin.is_some() => [row, words].concat(),
+            _ => words,
+        };
+        let told = words.iter().rev().take_while(|w| number(w)).count();
+        if (1..columns.len()).contains(&told) && words.len() > told {
+            (begun, first) = (words, begin.or(Some(m)));
+            continue;
+        }
+        if begin.is_some() {
+            // A number that was broken is two.
+            words.truncate(words.len() - told.saturating_sub(columns.len()));
+        }
+        let m = begin.unwrap_or(m);
         let numbers: Option<Vec<u64>> = words
             .len()
             .checked_sub(columns.len())
@@ -171,15 +231,17 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             name: if name == "(null)" { String::new() } else { name.into() },
             active: of("active_since"),
             woke: of("wakeup_count").max(of("wake_count")),
-            evidence: Evidence { doubtful: false, ..Evidence::from(m) },
+            events: of("event_count"),
+            evidence: Evidence { doubtful: false, text: words.join(" "), ..Evidence::from(m) },
         });
     }
     for s in &out {
         let was = before.iter().find(|b| b.name == s.name && !s.name.is_empty());
         let by = was.map_or(0, |b| s.woke.saturating_sub(b.woke));
-        if by > 0 {
+        let events = was.map_or(0, |b| s.events.saturating_sub(b.events));
+        if by > 0 || events > 0 {
             let (name, evidence) = (s.name.clone(), s.evidence.clone());
-            grew.push(Source { name, active: 0, woke: by, evidence });
+            grew.push(Source { name, active: 0, woke: by, events, evidence });
         }
     }
     out

@@ -11,6 +11,8 @@ const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 /// `line` without what hides its prefix; nothing if it is plain already.
 pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr3(0xc2, 0x1b, b'<', line).and_then(|_| without_noise(line));
+    let clean = without_level(clean.as_deref().unwrap_or(line)).or(clean);
+    let clean = without_files(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_bullet(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = in_english(clean.as_deref().unwrap_or(line)).or(clean);
@@ -22,6 +24,39 @@ pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn is_of_android(line: &[u8]) -> bool {
     let line = prefix::quotes(line);
     brief(line).or_else(|| timed(line)).is_some()
+}
+
+/// Without `ERROR - NAME: `, which Python's `logging` of a test system puts before each line
+/// that a program printed.
+fn without_level(line: &[u8]) -> Option<Vec<u8>> {
+    const LEVELS: [&[u8]; 5] =
+        [b"ERROR - ", b"WARNING - ", b"INFO - ", b"DEBUG - ", b"CRITICAL - "];
+    let rest = LEVELS.iter().find_map(|l| line.strip_prefix(*l))?;
+    let name = text::find(&rest[..rest.len().min(40)], b": ")?;
+    let word = |b: &u8| b.is_ascii_alphabetic() || b" _.".contains(b);
+    (name > 0 && rest[..name].iter().all(word)).then(|| rest[name + 2..].to_vec())
+}
+
+/// Without `[name:wakeup&]`, by which MediaTek's kernels say which file prints: ahead of a
+/// message, with or without a colon behind it, and where a line goes on.
+fn without_files(line: &[u8]) -> Option<Vec<u8>> {
+    const OPEN: &[u8] = b"[name:";
+    let mut at = text::find(line, OPEN)?;
+    let (mut out, mut rest) = (Vec::new(), line);
+    loop {
+        let inside = &rest[at + OPEN.len()..];
+        let end = memchr::memchr(b'&', &inside[..inside.len().min(64)])?;
+        let behind = inside[end + 1..].strip_prefix(b"]")?;
+        out.extend_from_slice(&rest[..at]);
+        let ahead = out.ends_with(b"]");
+        rest = behind.strip_prefix(b": ").filter(|_| ahead).unwrap_or(behind);
+        match text::find(rest, OPEN) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    out.extend_from_slice(rest);
+    Some(out)
 }
 
 /// Without the marks that a mail or a tracker puts around what matters: `**…**`, `*…*`,

@@ -14,6 +14,11 @@ impl Log<'_> {
     /// What a hibernation says of its image.
     pub(super) fn image(&mut self, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
         let text = message(text);
+        // kernel/power/snapshot.c:create_basic_memory_bitmaps.
+        if text.starts_with(b"Basic memory bitmaps ") && self.t.open_serial() != 0 {
+            self.is_of(Mode::Disk);
+            return true;
+        }
         if self.loses_image(text) {
             return true;
         }
@@ -31,7 +36,9 @@ impl Log<'_> {
             self.sync();
             self.t.set_mode(Mode::Disk);
         }
-        if text.starts_with(b"Preallocating image memory") {
+        // Kernels before 2.6.32 shrink what others use until an image fits.
+        if text.starts_with(b"Preallocating image memory") || text.starts_with(b"Shrinking memory")
+        {
             settle(self, stamp);
             self.t.touch(&log_stamp(self, stamp));
             return true;
@@ -69,8 +76,9 @@ impl Log<'_> {
 /// A kernel makes an image (kernel/power/snapshot.c:hibernate_preallocate_memory,
 /// swsusp_save; `Creating hibernation image` before 5.x).
 fn making(text: &[u8]) -> bool {
-    const WORDS: [&[u8]; 4] = [
+    const WORDS: [&[u8]; 5] = [
         b"Preallocating image memory",
+        b"Shrinking memory...",
         b"Creating image",
         b"Creating hibernation image",
         b"Need to copy ",
@@ -83,6 +91,7 @@ fn making(text: &[u8]) -> bool {
 pub(super) fn image_step(text: &[u8]) -> Option<(ImageWork, u64, Ns)> {
     let works = [
         (&b"Allocated "[..], ImageWork::Allocate),
+        (b"Freed ", ImageWork::Allocate),
         (b"Wrote ", ImageWork::Write),
         (b"Read ", ImageWork::Read),
     ];

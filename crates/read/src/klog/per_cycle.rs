@@ -18,6 +18,12 @@ pub(crate) struct PerCycle {
     /// So many of its lines meant something, and whether one stood in a log.
     pub(super) known: u32,
     pub(super) logged: bool,
+    /// When its last line came.
+    pub(super) last_known: Ns,
+    /// The whole second of its last line, as whoever kept the log wrote it.
+    pub(super) second: Option<(bool, i64)>,
+    /// Lines tell that firmware slept.
+    pub firmware: bool,
     /// When the image of a hibernation was made.
     pub image_made: Option<Ns>,
     /// When the step began that lasts.
@@ -107,7 +113,13 @@ impl PerCycle {
 
     /// All its times move by `by`: see [`Tracker::shift_open`].
     pub(super) fn shift(&mut self, by: Ns) {
-        let one = [&mut self.base, &mut self.covered, &mut self.last_call, &mut self.lasting_from];
+        let one = [
+            &mut self.base,
+            &mut self.covered,
+            &mut self.last_call,
+            &mut self.lasting_from,
+            &mut self.last_known,
+        ];
         let maybe = [
             &mut self.cpu_from,
             &mut self.sleep_from,

@@ -153,7 +153,8 @@ fn mediatek<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     r.pid = Some(number(&inside[..colon])?);
     r.comm = &inside[colon + 1..end];
     r.cpu = u32::try_from(cpu).ok();
-    Some(&inside[end + 1..])
+    let text = &inside[end + 1..];
+    Some(text.strip_prefix(b": ").unwrap_or(text))
 }
 
 /// `6,1234,12345678,-,caller=T123;message`, a record of `/dev/kmsg`: priority,

@@ -7,12 +7,16 @@
 
 use super::held::Refusal;
 use super::number::number;
+use super::prefix::{self, Record};
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text;
-use dormouse_base::cycle::PhaseSpan;
+use dormouse_base::cycle::{Mode, PhaseSpan};
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
+
+/// A way up that takes longer hangs, or its log goes on with something else.
+const LONGEST: Ns = Ns(900_000_000_000);
 
 impl Log<'_> {
     /// The step of freezing that lasts.
@@ -46,14 +50,59 @@ impl Log<'_> {
     /// before it: none is open, or the open one was given up by a line of the same kind.
     pub(super) fn is_piece(&mut self, stamp: &Stamp<'_>) -> bool {
         let none = self.t.open_serial() == 0;
-        if !(none || self.c.given_up) {
+        if !(none || self.c.given_up || self.is_back()) {
             return false;
         }
+        let told = (self.c.returned.take(), self.c.core_returned);
         self.open(stamp, false);
+        self.sync();
+        // What a callback returned stood ahead of the first line that opens an attempt.
+        (self.c.returned, self.c.core_returned) = told;
         if let Some(c) = self.t.current() {
             c.cycle.lines.begun = false;
         }
         true
+    }
+
+    /// A device failed in `phase` of a way up. Whether that is of an attempt of which the text
+    /// has no more, because the open one was given up long before.
+    pub(super) fn is_of_another(
+        &mut self,
+        r: &Record<'_>,
+        phase: Phase,
+        stamp: &Stamp<'_>,
+    ) -> bool {
+        const LONG: i64 = 900;
+        let open = self.c.serial() != 0 && self.c.serial() == self.t.open_serial();
+        let last = self.c.second.filter(|_| open).map(|s| s.1);
+        let passed = prefix::order_of(r.said).zip(last).is_some_and(|(a, b)| a.1 - b > LONG);
+        if !passed || !self.t.current().is_some_and(|c| c.told.aborted) {
+            return false;
+        }
+        self.open(stamp, false);
+        self.sync();
+        self.unprinted(phase, PmEvent::Resume, self.now, self.now);
+        true
+    }
+
+    /// Whether devices of the open cycle came back, so that what gives a way down up is of the
+    /// next. A turn of s2idle goes down again after noirq, and a hibernation after its image.
+    fn is_back(&mut self) -> bool {
+        let Some(c) = self.t.current().filter(|c| c.cycle.mode != Mode::Disk) else { return false };
+        let turns = c.cycle.mode == Mode::S2idle;
+        let up = |p: &PhaseSpan| {
+            p.complete && p.phase.has_devices() && p.phase.direction() == Direction::Resume
+        };
+        c.cycle.phases.iter().any(|p| up(p) && (!turns || p.phase == Phase::Resume))
+    }
+
+    /// The core gives the way down up. A callback returned an error just before: if no line says
+    /// which device that was of, that one does.
+    pub(super) fn blame(&mut self) {
+        let told = self.c.refusal.is_some() || !self.c.core_returned;
+        if let Some((owner, errno)) = self.c.returned.take_if(|_| !told) {
+            self.t.note_failure(&super::steps::key_of(&owner), errno, self.now);
+        }
     }
 
     /// A line may tell that a callback returned an error, and of whom.
@@ -83,6 +132,27 @@ impl Log<'_> {
             Some(_) => {}
             None => self.c.refusal = Some(Refusal { phase, at: now, laid_out: false }),
         }
+    }
+
+    /// `noirq suspend of devices failed`: the core says so when those that were down are back
+    /// (kernel/power/suspend.c:suspend_enter behind drivers/base/power/main.c:
+    /// dpm_suspend_noirq, dpm_suspend_late, 3.0 to 7.3). What passed since the device refused
+    /// is of the way up.
+    pub(super) fn step_failed(&mut self, phase: Phase) {
+        let back = match phase {
+            Phase::Noirq => Phase::ResumeNoirq,
+            Phase::Late => Phase::ResumeEarly,
+            _ => return self.refuse(phase),
+        };
+        let now = self.now;
+        let known = self.c.refusal.filter(|r| r.phase == phase && !r.laid_out && self.timed);
+        let Some(r) = known.filter(|r| r.at < now && !self.came_up()) else {
+            return self.refuse(phase);
+        };
+        self.turn();
+        self.unprinted(back, PmEvent::Resume, r.at, now);
+        self.c.covered = now;
+        self.enter(super::phase::after(back, false));
     }
 
     /// Where the last step that is known ended.
@@ -121,9 +191,15 @@ impl Log<'_> {
         let from = c.cycle.phases.iter().filter(down).map(|p| p.end).max();
         let from = from.unwrap_or(c.cycle.start);
         c.last = c.last.max(at);
+        // Where no line tells the phases apart, the first of them begins what was given up.
+        let of_devices = |p: Phase| p.has_devices() && p.direction() == Direction::Suspend;
+        let alone = matches!(phase, Phase::Late | Phase::Noirq)
+            && !c.cycle.phases.iter().any(|p| of_devices(p.phase))
+            && !c.cycle.callbacks.iter().any(|b| of_devices(b.phase));
         if c.cycle.callbacks.iter().any(|b| b.phase == phase) {
             self.t.reach(phase, at, at);
         } else if from < at {
+            let phase = if alone { Phase::Suspend } else { phase };
             self.unprinted(phase, PmEvent::Suspend, from, at);
         }
     }
@@ -139,7 +215,11 @@ impl Log<'_> {
             self.t.current().is_some_and(|c| c.cycle.callbacks.iter().any(|b| called(b.phase)));
         // A test of the way down waits before it turns round.
         let from = r.at + self.t.current().map_or(Ns::ZERO, |c| c.told.pm_test_wait);
-        if !self.came_up() && !ran && from < now {
+        let up = |p: &&PhaseSpan| p.phase.direction() == Direction::Resume;
+        let spans = self.t.current().map(|c| &c.cycle.phases).into_iter().flatten().filter(up);
+        let (from, printed) =
+            spans.fold((from, false), |(from, any), p| (from.max(p.end), any | p.complete));
+        if !printed && !ran && from < now {
             self.unprinted(Phase::Resume, PmEvent::Resume, from, now);
         }
     }
@@ -151,6 +231,7 @@ impl Log<'_> {
             return;
         }
         self.turn();
+        self.break_off();
         let Some(at) = self.c.down.filter(|_| self.c.woke.is_none() && !self.came_up()) else {
             return;
         };
@@ -161,6 +242,24 @@ impl Log<'_> {
         }
         let phase = if self.c.cpu_from.is_some() { Phase::CpuOff } else { Phase::Noirq };
         self.unprinted(phase, PmEvent::Suspend, at, at);
+    }
+
+    /// A way up of devices that breaks off reaches as far as its last line, where callbacks of
+    /// their own do not tell.
+    fn break_off(&mut self) {
+        let (from, to) = (self.c.covered, self.c.last_known);
+        let up = self.c.phase.filter(|p| p.has_devices() && p.direction() == Direction::Resume);
+        // No phase takes so long: that is another time.
+        let near = from < to && to < from + LONGEST;
+        let Some(phase) = up.filter(|_| self.timed && from > Ns::ZERO && near) else { return };
+        let Some(c) = self.t.current().filter(|c| !c.over && c.cycle.callbacks.is_empty()) else {
+            return;
+        };
+        let told = |p: &PhaseSpan| p.phase == phase || p.phase == Phase::Thaw;
+        let went = c.cycle.phases.iter().any(|p| p.phase.direction() == Direction::Resume);
+        if went && c.cycle.mode != Mode::Disk && !c.cycle.phases.iter().any(told) {
+            self.unprinted(phase, PmEvent::Resume, from, to);
+        }
     }
 
     /// A phase whose ends no line prints.

@@ -13,6 +13,10 @@ pub(super) fn release<'a>(r: &Record<'_>, text: &'a [u8]) -> Option<&'a [u8]> {
         let at = text::find(text, b"ainted")?;
         return text[at..].split(|&b| b == b' ').find(|w| is_release(w));
     }
+    // kernel/hung_task.c:check_hung_task has it on a line of its own.
+    if text.starts_with(b"Not tainted ") || text.starts_with(b"Tainted: ") {
+        return words.find(|w| is_release(w)).filter(|_| memchr::memchr(b'#', text).is_some());
+    }
     if words.next() == Some(b"Linux") {
         let release = words.nth(1).filter(|w| is_release(w))?;
         return words.next().is_some_and(|w| w.starts_with(b"#")).then_some(release);

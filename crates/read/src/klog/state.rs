@@ -161,6 +161,8 @@ impl<'t> Log<'t> {
         let lines = &mut c.cycle.lines;
         lines.first = if lines.first == 0 { at } else { lines.first };
         lines.last = at;
+        self.c.last_known = self.now;
+        self.c.second = prefix::order_of(r.said).or(self.c.second);
         let (over, empty, serial) = (c.over, c.cycle.callbacks.is_empty(), c.serial);
         if self.c.serial != serial {
             self.sync();
@@ -728,6 +730,12 @@ impl<'t> Log<'t> {
             return;
         }
         self.c.woke = Some(when);
+        // Firmware slept, and its clock may have stood still: without the lines of CPUs all that
+        // passed is work of one CPU, or sleep, or both.
+        let untold = self.c.firmware && self.c.cpu_from.is_none();
+        if untold && self.t.current().is_some_and(|c| c.cycle.mode == Mode::Unknown) {
+            return;
+        }
         if let Some((first, last)) = self.c.syscore.take() {
             self.plain(Phase::SyscoreSuspend, first, last, 0);
         }

@@ -55,7 +55,10 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         return true;
     }
     let begun = firmware::begins(log, text, &stamp, said(r));
-    machine(log, text) || log.image(text, &stamp, said(r)) || other(log, r, text, at) || begun
+    machine(log, text, &stamp)
+        || log.image(text, &stamp, said(r))
+        || other(log, r, text, at)
+        || begun
 }
 
 /// A text that begins on the way up, or has no more of a sleep than its last lines: they open
@@ -333,6 +336,9 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
             return true;
         }
         settle(log, stamp);
+        if message(text) == b"hibernation exit" {
+            log.is_of(Mode::Disk);
+        }
         log.caught_up();
         log.up();
         let exit = (is_exit(text) && log.timed).then_some(log.now + log.c.late);
@@ -392,19 +398,24 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         let Some((phase, event)) = phase::named(words) else { return false };
         let aborted = rest.starts_with(b"aborted");
         let took = text::find(rest, b" after ").and_then(|a| msecs(&rest[a + 7..]));
-        if let Some(took) = took {
-            settle(log, stamp);
-            over(log, phase, event, took, aborted, stamp);
-        } else if !rest.starts_with(b"failed") {
+        let failed = rest.starts_with(b"failed");
+        if took.is_none() && !failed {
             return false;
         }
-        if (aborted || rest.starts_with(b"failed"))
+        if aborted || failed {
+            log.blame();
+        }
+        if let Some(took) = took {
+            settle_ahead_of(log, phase, took, stamp);
+            over(log, phase, event, took, aborted, stamp);
+        }
+        if (aborted || failed)
             && let Some(c) = log.t.current()
         {
             c.told.aborted = true;
         }
-        if rest.starts_with(b"failed") {
-            log.refuse(phase);
+        if failed {
+            log.step_failed(phase);
         }
         return true;
     }
@@ -462,6 +473,7 @@ fn given_up(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     let said = String::from_utf8_lossy(text);
     let Some(phase) = refusal::of_core(&said) else { return false };
     log.is_piece(stamp);
+    log.blame();
     // The last that the core says of it: others name the CPU or the callback before.
     log.c.given_up |= said.starts_with("Some ") || said.starts_with("Non-boot ");
     log.refuse(phase);
@@ -535,8 +547,15 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
         return false;
     }
     let said = String::from_utf8_lossy(r.text);
-    let Some(refusal) = refusal::of_device(&said).filter(|f| !f.is_up()) else { return false };
+    let Some(refusal) = refusal::of_device(&said) else { return false };
+    if refusal.is_up() {
+        return log.is_of_another(r, refusal.phase, stamp);
+    }
     log.is_piece(stamp);
+    // The core's words for what a hibernation does (drivers/base/power/main.c:pm_verb).
+    if ["freeze", "poweroff"].iter().any(|w| said.contains(&format!("failed to {w}"))) {
+        log.is_of(Mode::Disk);
+    }
     refused(log, &refusal);
     true
 }
@@ -564,12 +583,18 @@ pub(super) fn key_of(owner: &[u8]) -> DeviceKey<'_> {
 }
 
 /// CPUs, system core, sleep.
-fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
+fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     let now = log.now;
+    let cpus_off = text.starts_with(b"Disabling non-boot CPUs");
     if log.t.open_serial() == 0 {
-        return false;
+        // Only a sleep switches all of them off: a text may begin there.
+        if !cpus_off || log.reads_image {
+            return false;
+        }
+        log.open(stamp, false);
+        log.sync();
     }
-    if text.starts_with(b"Disabling non-boot CPUs") {
+    if cpus_off {
         log.c.down = Some(now);
         log.c.cpu_from = Some(now);
         log.c.sleep_from = Some(now);
@@ -587,7 +612,13 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.c.cpu_from = Some(now);
     } else if let Some(cpu) = offline(text) {
         if let Some(from) = log.c.cpu_from {
-            log.plain(Phase::CpuOff, from, now, cpu);
+            // arm64 says of one CPU that it stops, and that firmware has it
+            // (arch/arm64/kernel/smp.c:cpu_die, drivers/firmware/psci/psci.c).
+            let last = log.t.current().and_then(|c| c.cycle.phases.last_mut());
+            match last.filter(|p| p.phase == Phase::CpuOff && p.cpu == cpu) {
+                Some(same) => same.end = now,
+                None => log.plain(Phase::CpuOff, from, now, cpu),
+            }
             log.c.cpu_from = Some(now);
             log.c.sleep_from = Some(now);
         }
@@ -604,6 +635,9 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         if log.c.woke.is_none() && log.c.sleep_from.is_some() {
             log.c.sleep_from = Some(now);
         }
+    } else if text.ends_with(b"Saving platform NVS memory") {
+        // drivers/acpi/nvs.c:suspend_nvs_save, of S3 and S4.
+        log.c.firmware = true;
     } else if text == b"suspend-to-idle" {
         log.c.down = Some(now);
         log.c.idle_from = Some(now);
@@ -718,6 +752,22 @@ fn lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
 pub(super) fn settle(log: &mut Log<'_>, stamp: &Stamp<'_>) {
     if let Some(phase) = log.c.lasting {
         end(log, phase, stamp);
+    }
+}
+
+/// The same, because a phase of devices ended that took so long: the step was over before that
+/// began. Where lines between both are missing, it is no more than the last that is known.
+fn settle_ahead_of(log: &mut Log<'_>, next: Phase, took: Ns, stamp: &Stamp<'_>) {
+    let down = log.timed && next.direction() == Direction::Suspend;
+    let Some(lasting) = log.c.lasting.filter(|l| down && *l != Phase::Thaw) else {
+        return settle(log, stamp);
+    };
+    let time = (log.now - took).max(log.c.lasting_from);
+    let cut = log.c.at_most == Ns::MAX && lasting != Phase::FreezeKernel;
+    end_lasting(log, lasting, &Stamp { time, ..*stamp });
+    let span = log.t.current().and_then(|c| c.cycle.phases.last_mut());
+    if let Some(span) = span.filter(|s| cut && s.phase == lasting) {
+        span.complete = false;
     }
 }
 

@@ -24,10 +24,16 @@ pub(super) fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses:
         } else if open.is_none() && !line.starts_with(':') {
             above = alone(line).map(String::from);
         }
-        if let Some(head) = line.strip_prefix(':').filter(|l| l.ends_with("time(ms)")) {
+        // Some pages lose the blanks and the mark ahead of the clocks.
+        let bare = || line.starts_with(|c: char| c.is_ascii_digit()).then_some(line);
+        let head = line.strip_prefix(':').or_else(bare);
+        if let Some(head) = head.filter(|l| l.ends_with("time(ms)") && !l.contains(':')) {
             finish(&mut open, out, &mut damaged);
             let words = head.split_whitespace().filter(|w| *w != "time(ms)");
+            // Clocks of ten digits stand without a blank between them: then the rows name them.
+            let glued = words.clone().any(|w| w.len() > LONGEST_CLOCK);
             let clocks: Option<Vec<u64>> = words.map(|w| w.parse().ok()).collect();
+            let clocks = clocks.or(glued.then(Vec::new)).map(|c| if glued { vec![0] } else { c });
             let count = out.len() - first + 1;
             let said = said.take().or(above.take());
             let name = said.unwrap_or_else(|| match count {
@@ -46,7 +52,10 @@ pub(super) fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses:
         if let Some(total) = line.strip_prefix("Total transition") {
             table.total = total.trim_start_matches([' ', ':']).trim().parse().ok();
             finish(&mut open, out, &mut damaged);
-        } else if let Some(l) = level(line, clocks.len()) {
+        } else if let Some(l) = level(line, columns(line, clocks)) {
+            if clocks[0] == 0 {
+                clocks.resize(l.to.len(), 0);
+            }
             table.levels.push(l);
         } else if !table.levels.is_empty() {
             // The table ended without its last line.
@@ -108,7 +117,11 @@ fn joined(text: &str) -> Vec<String> {
                 && words.all(|w| w == "time(ms)" || w.bytes().all(|b| b.is_ascii_digit()))
         };
         match out.last_mut() {
-            Some(last) if numbers(line) && last.contains(':') && !last.starts_with("Total") => {
+            Some(last)
+                if numbers(line)
+                    && last.contains(':')
+                    && !["Total", "From"].iter().any(|w| last.starts_with(w)) =>
+            {
                 last.push(' ');
                 last.push_str(line);
             }
@@ -126,9 +139,22 @@ fn finish(
     let Some((clocks, table)) = open.take() else { return };
     let lines: Vec<u64> = table.levels.iter().map(|l| l.hz).collect();
     // A table that lost its first lines is still worth its times.
-    *damaged += u64::from(lines != clocks);
+    let whole = lines == clocks || clocks[0] == 0 && lines.len() == clocks.len();
+    *damaged += u64::from(!whole);
     if !table.levels.is_empty() {
         out.push(table);
+    }
+}
+
+/// No clock in Hz has more digits.
+const LONGEST_CLOCK: usize = 10;
+
+/// How many clocks a row counts changes to: as many as the head names, or, where that is glued,
+/// as the first row has numbers.
+fn columns(line: &str, clocks: &[u64]) -> usize {
+    match clocks {
+        [0] => line.trim_start_matches(['*', ' ']).split_whitespace().count().saturating_sub(2),
+        all => all.len(),
     }
 }
 
@@ -170,6 +196,24 @@ Total transition : 2
         assert!(out[0].levels[0].now && !out[0].levels[1].now);
         assert_eq!((out[1].name.as_str(), out[1].time()), ("mail.txt, table 2", 57_780));
         assert_eq!(losses.count("damaged_table"), 1, "the second lacks a line");
+    }
+
+    #[test]
+    fn a_head_without_blanks_and_mark_is_told_by_its_rows() {
+        let text = "From  :   To\n5000000 95900000010900000001211000000   time(ms)\n\
+            5000000:  0  3  0  1  70\n* 959000000:  3  0  1  0  20\n1090000000:  1  0  0  0  5\n\
+            1211000000:  0  1  0  0  9\nTotal transition : 10\n";
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read("m.txt", text.as_bytes(), &mut out, &mut losses);
+        assert_eq!((out.len(), losses.list.len()), (1, 0));
+        assert_eq!(
+            (out[0].levels[2].hz, out[0].counted(), out[0].time()),
+            (1_090_000_000, 10, 104)
+        );
+        // Prose that ends so is no head.
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read("m.txt", b"From : To\nfoo 5 time(ms)\n5: 0 70\n", &mut out, &mut losses);
+        assert!(out.is_empty());
     }
 
     #[test]

@@ -80,4 +80,22 @@ mod tests {
         let b = &k.power["/sys/devices/b"];
         assert_eq!((b.usage, b.is_active()), (Some(3), Some(true)));
     }
+
+    #[test]
+    fn a_device_that_is_read_twice_was_measured_twice() {
+        let one = |status: &str, active: u32| {
+            format!(
+                "/sys/devices/a/power/control:auto\n/sys/devices/a/power/runtime_active_time:{active}\n\
+                 /sys/devices/a/power/runtime_status:{status}\n\
+                 /sys/devices/a/power/runtime_suspended_time:7\n"
+            )
+        };
+        let mut k = Knobs::default();
+        read([one("active", 400), one("suspended", 410)].concat().as_bytes(), &mut k);
+        let changed: Vec<_> = k.changed().map(|(a, b)| (a.times, b.times)).collect();
+        assert_eq!(changed, [([Some(400), Some(7)], [Some(410), Some(7)])]);
+        let mut k = Knobs::default();
+        read([one("active", 400), one("active", 410)].concat().as_bytes(), &mut k);
+        assert_eq!(k.changed().count(), 0);
+    }
 }

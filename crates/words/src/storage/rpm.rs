@@ -6,7 +6,7 @@ use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{errno, function, ms3, time, wrong};
 use dormouse_storage::held::{Broken, Held, Pointless, Refused, Short, Why, Wrong};
-use dormouse_storage::knobs::Knobs;
+use dormouse_storage::knobs::{Knobs, Power, Status};
 use dormouse_storage::recording::Trace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -204,11 +204,29 @@ fn answer(a: &Answer<'_>) -> String {
             let seen =
                 a.traces.iter().any(|t| t.trace.runtime.devices.iter().any(|d| d.suspends > 0));
             match asleep > 0 || seen {
-                true => "No device is held awake, and none was resumed for nothing.".into(),
+                true => match a.knobs.changed().find(|c| c.0.is_active() == Some(true)) {
+                    Some((was, _)) => format!(
+                        "No device is held awake by the last measurement; {} was active in the first.",
+                        safe(was.name())
+                    ),
+                    None => "No device is held awake, and none was resumed for nothing.".into(),
+                },
                 // Nothing was seen asleep either.
                 false => "Nothing here says whether a device is held awake.".into(),
             }
         }
+    }
+}
+
+/// `active (445.9 s of 447.2 s)`.
+fn measured(p: &Power) -> String {
+    let ms = |n: u64| time(i64::try_from(n.saturating_mul(1_000_000)).unwrap_or(i64::MAX));
+    let status = p.status.map_or("", Status::name);
+    match p.times {
+        [Some(a), Some(s)] => {
+            format!("{status} (awake {} of {})", ms(a), ms(a.saturating_add(s)))
+        }
+        _ => status.into(),
     }
 }
 
@@ -236,6 +254,11 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
     p.wrapped(Ink::Plain, 0, 2, &trust);
     broken(&mut p, a.broken, a.top);
     holders(&mut p, "Awake by settings", a.held, a.top);
+    let both: Vec<(&Power, &Power)> = a.knobs.changed().collect();
+    let rows = both
+        .iter()
+        .map(|(was, is)| (is.name(), format!("first {}, last {}", measured(was), measured(is))));
+    list(&mut p, "Measured more than once", rows, a.top);
     for t in &a.traces {
         broken(&mut p, t.broken, a.top);
         let rows = t.refused.iter().map(|r| {
@@ -291,6 +314,12 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
     p.finish()
 }
 
+fn status(p: &Power) -> Value {
+    json!({
+        "status": p.status.map(Status::name), "active_ms": p.times[0], "suspended_ms": p.times[1],
+    })
+}
+
 fn held(h: &Held) -> Value {
     let (reason, count, by, children) = match &h.why {
         Why::Forbidden => ("control_on", None, None, None),
@@ -328,6 +357,9 @@ pub fn json(a: &Answer<'_>) -> Value {
         "devices": a.knobs.power.len(),
         "held": a.held.iter().map(held).collect::<Vec<_>>(),
         "broken": a.broken.iter().map(broken_json).collect::<Vec<_>>(),
+        "changed": a.knobs.changed().map(|(was, is)| json!({
+            "device": is.name(), "first": status(was), "last": status(is),
+        })).collect::<Vec<_>>(),
         "traces": a.traces.iter().map(|t| json!({
             "source": t.trace.name,
             "devices": t.trace.runtime.devices.len(),

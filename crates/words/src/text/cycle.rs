@@ -12,6 +12,7 @@ use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::{Edge, Lost, LostKind};
 use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
@@ -179,6 +180,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
             None => {
                 let why = if hole_in_sleep(cycle) {
                     "the log has a hole"
+                } else if cycle.mode == Mode::Disk && !is_back(cycle) {
+                    "the log ends before the machine is off"
                 } else if cycle.mode == Mode::Disk {
                     "the image was copied, then the machine was off"
                 } else {
@@ -199,6 +202,12 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
         let text = format!("{label}{}    in no row: no line tells", right(&ms(t), 9));
         page.line(&[(Ink::Faint, &text)]);
     }
+}
+
+/// Whether the log of a hibernation goes on after its image was written.
+fn is_back(cycle: &Cycle) -> bool {
+    let read = cycle.image.iter().any(|s| s.work == ImageWork::Read);
+    read || cycle.exit.is_some() || cycle.phases.iter().any(|p| p.phase == Phase::Thaw)
 }
 
 /// What passed by the clock of a kernel log between its last line before the sleep and

@@ -26,7 +26,11 @@ pub(super) fn show(
     if found.is_none() && captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
-    let answer = found.map(headline).or_else(|| waits.first().map(say::answer));
+    // An image that took longer is what the sleep waited for.
+    let steps = captures.iter().flat_map(|c| &c.cycles).flat_map(|c| &c.image);
+    let image = steps.map(|s| s.end.since(s.start)).max();
+    let longest = waits.first().filter(|w| image.is_none_or(|t| w.time >= t));
+    let answer = found.map(headline).or_else(|| longest.map(say::answer));
     page.wrapped(Ink::Strong, 0, 2, &safe(answer.as_ref().unwrap_or(&unnamed)));
     if answer.is_some() {
         page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
