@@ -88,6 +88,9 @@ struct Thing {
     name: Option<String>,
 }
 
+/// What a host is called, by its name.
+type HostName = Box<dyn Fn(&str) -> String>;
+
 /// Replaces what is private.
 #[derive(Default)]
 pub struct Redactor {
@@ -98,7 +101,7 @@ pub struct Redactor {
     by_head: BTreeMap<Box<[u8]>, Vec<usize>>,
     counts: [u32; Kind::ALL.len()],
     /// What a host is called behind `host-`, by its name without its domain, in small letters.
-    hosts: Option<Box<dyn Fn(&str) -> String>>,
+    hosts: Option<HostName>,
 }
 
 /// A fragment shorter than this, beside the mark of a cut, may be anything.

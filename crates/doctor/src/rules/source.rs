@@ -197,7 +197,7 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             continue;
         }
         let number = |w: &&str| w.bytes().all(|b| b.is_ascii_digit());
-        let rest = words.iter().all(|w| number(&w));
+        let rest = words.iter().all(&number);
         let begin = first.take().filter(|_| rest && !begun.is_empty());
         let mut words = match std::mem::take(&mut begun) {
             row if begin.is_some() => [row, words].concat(),

@@ -109,7 +109,7 @@ fn asked_again(steps: &[Step], out: &mut Vec<Finding>) {
             ))
             .look("A button or lid event that comes twice, a desktop beside logind, or an idle timer that counted on asks so: watch with journalctl -f or elogind's log, and udevadm monitor.")
             .times(all.len())
-            .shown_by([shown(back.line, &back.text), shown(ask.line, &ask.text)]),
+            .shown_by([back.shown(), ask.shown()]),
     );
 }
 
