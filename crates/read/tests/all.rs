@@ -47,6 +47,7 @@ mod timeline;
 mod tracedat_oracle;
 mod trouble;
 mod udev;
+mod wall_clock;
 mod way;
 
 /// Seconds of processor that this thread has taken: what a reader takes, however busy the

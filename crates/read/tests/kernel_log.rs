@@ -10,7 +10,7 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 use dormouse_read::{Options, read_bytes};
 
-fn capture(log: &str) -> Capture {
+pub(super) fn capture(log: &str) -> Capture {
     let reading = read_bytes("test", log.as_bytes(), &Options::default()).unwrap();
     assert_eq!(reading.captures.len(), 1);
     let capture = reading.captures.into_iter().next().unwrap();
@@ -131,66 +131,6 @@ fn times_of_a_journal_serve_where_the_kernels_are_missing() {
         format!("2024-02-06T04:26:{:02},{:06}+01:00 {t}", s % 60, us % 1_000_000)
     });
     check_whole(&capture(&iso), Generation::Bare);
-}
-
-#[test]
-fn a_cycle_has_the_machine_and_the_wall_clock_that_its_lines_name() {
-    type Dress = fn(u64, &str) -> String;
-    let dresses: [(Dress, &str, bool); 6] = [
-        (
-            |us, t| {
-                format!(
-                    "Sep 01 10:11:{:02}.{:06} box kernel: {t}",
-                    us / 1_000_000 % 60,
-                    us % 1_000_000
-                )
-            },
-            "box",
-            false,
-        ),
-        (
-            |us, t| {
-                format!("Sep 01 10:11:{:02}.{:06} kernel: {t}", us / 1_000_000 % 60, us % 1_000_000)
-            },
-            "",
-            false,
-        ),
-        (
-            |us, t| format!("[{:5}.{:06}] box-2.lan kernel: {t}", us / 1_000_000, us % 1_000_000),
-            "box-2.lan",
-            false,
-        ),
-        (|us, t| format!("[{:5}.{:06}] {t}", us / 1_000_000, us % 1_000_000), "", false),
-        (
-            |us, t| {
-                format!(
-                    "2024-02-06T04:26:{:02}.{:06}+01:00 box kernel: {t}",
-                    us / 1_000_000 % 60,
-                    us % 1_000_000
-                )
-            },
-            "box",
-            true,
-        ),
-        (
-            |us, t| {
-                format!(
-                    "<6>1 2024-02-06T04:26:{:02}.{:06}+01:00 box kernel - - - {t}",
-                    us / 1_000_000 % 60,
-                    us % 1_000_000
-                )
-            },
-            "box",
-            true,
-        ),
-    ];
-    for (dress, host, dated) in dresses {
-        let log = synthetic::log(Generation::Bare, dress);
-        let c = capture(&log);
-        assert_eq!(c.names.get(c.host_of(&c.cycles[0])), host, "{log}");
-        let at = c.cycles[0].wall_clock().map(|t| t.0 / 60_000_000_000 * 60);
-        assert_eq!(at, dated.then_some(1_707_189_960), "{log}");
-    }
 }
 
 #[test]

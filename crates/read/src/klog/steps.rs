@@ -596,8 +596,7 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     }
     if cpus_off {
         log.c.down = Some(now);
-        log.c.cpu_from = Some(now);
-        log.c.sleep_from = Some(now);
+        (log.c.cpu_from, log.c.sleep_from) = (Some(now), Some(now));
         // s2idle keeps them.
         if let Some(mode) = log.asked.take_if(|m| *m == Mode::Deep) {
             log.is_of(mode);

@@ -68,7 +68,10 @@ impl Joiner {
         }
         let record = prefix::strip(line);
         let freezer = record.text.starts_with(b"Freezing ") && record.text.ends_with(b" seconds");
-        let cut = freezer || calls::of(&record) == Some(calls::Line::Cut);
+        // drivers/base/power/main.c:pm_dev_err ends with the number.
+        let said = record.text.strip_suffix(b" error").unwrap_or(record.text);
+        let unnumbered = said.ends_with(b":") && text::find(said, b": failed to ").is_some();
+        let cut = freezer || unnumbered || calls::of(&record) == Some(calls::Line::Cut);
         let fresh = record.fresh || dress::is_of_android(line);
         if !fresh && !cut {
             return None;
@@ -89,6 +92,14 @@ impl Joiner {
             self.whole.extend_from_slice(unquoted(next).1.trim_ascii());
             if fresh && wide && (count == 1 || told.is_some()) {
                 told = Some((count, self.whole.len()));
+            }
+            if unnumbered {
+                let number = unquoted(next).1.trim_ascii();
+                let number = number.strip_prefix(b"error ").unwrap_or(number);
+                let goes_on = number.strip_prefix(b"-").unwrap_or(number);
+                let goes_on = !goes_on.is_empty() && goes_on.iter().all(u8::is_ascii_digit);
+                told = goes_on.then_some((count, self.whole.len())).or(told);
+                break;
             }
             // kernel/power/process.c:try_to_freeze_tasks goes on with who refuses.
             if freezer {
@@ -205,6 +216,11 @@ mod tests {
         assert_eq!(joined(&format!("{owner} is gone\n{rest}\n")).1, 0, "of another device");
         assert_eq!(joined(&format!("{long}\n...\n")).1, 0);
         assert_eq!(joined(&format!("{long} x\nU-Boot SPL 2024.01 (Jan 08 2024)\n")).1, 0);
+        let failed = "> [  95.307000] drv 1.i2c: PM: failed to suspend late: error";
+        assert_eq!(joined(&format!("{failed}\n-110\n")), (format!("{failed} -110"), 1));
+        let earlier = failed.strip_suffix(" error").expect("so it ends");
+        assert_eq!(joined(&format!("{earlier}\nerror -110\n")), (format!("{failed} -110"), 1));
+        assert_eq!(joined(&format!("{failed}\n110 times\n")).1, 0);
         let freezer = "[  71.004000] Freezing of tasks failed after 20.004 seconds";
         let refuse = "(2 tasks refusing to freeze, wq_busy=0):";
         let whole = format!("{freezer} {refuse}");
