@@ -247,10 +247,10 @@ fn nameless(owner: &[u8]) -> bool {
 
 /// A line without the remark that its writer put behind an arrow: `usecs   <- i915`.
 fn remarked(text: &[u8]) -> (&[u8], Option<&[u8]>) {
-    let arrow =
-        ["←".as_bytes(), b"<-"].into_iter().find_map(|a| Some((text::find(text, a)?, a.len())));
-    arrow.map_or((text, None), |(at, len)| {
-        let behind = text[at + len..].strip_prefix(b"-").unwrap_or(&text[at + len..]);
+    let arrows = ["←".as_bytes(), b"<--", b"<-"];
+    let arrow = memchr::memchr2_iter(b'<', arrows[0][0], text)
+        .find_map(|at| Some((at, arrows.iter().find_map(|a| text[at..].strip_prefix(*a))?)));
+    arrow.map_or((text, None), |(at, behind)| {
         (text[..at].trim_ascii_end(), Some(behind.trim_ascii()))
     })
 }

@@ -41,6 +41,8 @@ fn without_level(line: &[u8]) -> Option<Vec<u8>> {
 /// message, with or without a colon behind it, and where a line goes on.
 fn without_files(line: &[u8]) -> Option<Vec<u8>> {
     const OPEN: &[u8] = b"[name:";
+    // Few lines have such a sign.
+    memchr::memchr(b'&', line)?;
     let mut at = text::find(line, OPEN)?;
     let (mut out, mut rest) = (Vec::new(), line);
     loop {
