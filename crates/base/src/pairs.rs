@@ -5,11 +5,25 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs([u64; 4]);
 
-/// The bit of a pair, of 256.
+/// So many kinds of pairs are told apart.
+pub const KINDS: usize = 256;
+
+/// The kind of a pair.
+#[inline]
+fn kind(pair: &[u8]) -> u8 {
+    pair[0].wrapping_mul(31).wrapping_add(pair[1])
+}
+
+/// The bit of a pair.
 #[inline]
 fn bit(pair: &[u8]) -> (usize, u64) {
-    let kind = pair[0].wrapping_mul(31).wrapping_add(pair[1]);
+    let kind = kind(pair);
     (usize::from(kind >> 6), 1 << (kind & 63))
+}
+
+/// The kinds of pairs that stand in `word`, one may come twice.
+pub fn kinds_of(word: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    word.windows(2).map(|pair| usize::from(kind(pair)))
 }
 
 impl Pairs {
@@ -33,6 +47,11 @@ impl Pairs {
         })
     }
 
+    /// The kinds that are among them.
+    pub fn kinds(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..KINDS).filter(|k| self.0[k >> 6] & (1 << (k & 63)) != 0)
+    }
+
     /// With those of another text.
     #[inline]
     pub fn add(&mut self, other: Pairs) {
@@ -54,6 +73,8 @@ mod tests {
             assert!((from..=text.len()).all(|to| pairs.may_have(&text[from..to])));
         }
         assert!(!pairs.may_have(b"suspend entry"));
+        let kinds: Vec<usize> = pairs.kinds().collect();
+        assert!(!kinds.is_empty() && kinds_of(text).all(|k| kinds.contains(&k)));
         pairs.add(Pairs::of(b"entry ("));
         assert!(pairs.may_have(b"suspend ex") && pairs.may_have(b"entry"));
     }

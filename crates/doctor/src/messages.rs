@@ -1,7 +1,7 @@
 //! The messages of a text, which rules search for hundreds of words.
 
 use crate::message::Message;
-use dormouse_base::pairs::Pairs;
+use dormouse_base::pairs::{KINDS, Pairs, kinds_of};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
@@ -13,8 +13,11 @@ const BLOCK: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     list: Vec<Message>,
-    /// The pairs of each block of messages.
-    blocks: Vec<Pairs>,
+    /// Of each kind of pairs a bit a block of messages that has it: a word is in few blocks
+    /// that have all of its pairs.
+    blocks: Vec<u64>,
+    /// So many words of bits has a kind.
+    stride: usize,
 }
 
 impl Messages {
@@ -23,7 +26,7 @@ impl Messages {
         &'a self,
         word: &str,
     ) -> impl DoubleEndedIterator<Item = (usize, &'a Message)> {
-        self.near(move |pairs| pairs.may_have(word.as_bytes())).filter(move |(_, m)| m.has(word))
+        self.near([word]).filter(move |(_, m)| m.has(word))
     }
 
     /// Messages that have one of `words`, with their places.
@@ -31,7 +34,7 @@ impl Messages {
         &'a self,
         words: &[W],
     ) -> impl DoubleEndedIterator<Item = (usize, &'a Message)> {
-        self.near(|pairs| words.iter().any(|w| pairs.may_have(w.as_ref().as_bytes())))
+        self.near(words.iter().map(AsRef::as_ref))
             .filter(|(_, m)| words.iter().any(|w| m.has(w.as_ref())))
     }
 
@@ -58,30 +61,55 @@ impl Messages {
         self.first_having(word).is_some()
     }
 
-    /// Messages of blocks that `may` have what is looked for.
-    fn near(
+    /// Messages of blocks that may have one of `words`.
+    fn near<'w>(
         &self,
-        may: impl Fn(&Pairs) -> bool,
+        words: impl IntoIterator<Item = &'w str>,
     ) -> impl DoubleEndedIterator<Item = (usize, &Message)> {
-        let blocks = self.blocks.iter().enumerate().filter(move |(_, pairs)| may(pairs));
-        blocks.flat_map(|(block, _)| {
+        let count = self.list.len().div_ceil(BLOCK);
+        let mut found = vec![0u64; count.div_ceil(64)];
+        for word in words {
+            self.mark(word.as_bytes(), &mut found);
+        }
+        let bits = |(at, set): (usize, u64)| {
+            (0..64).filter(move |bit| set & (1 << bit) != 0).map(move |bit| at * 64 + bit)
+        };
+        let blocks: Vec<usize> = found.into_iter().enumerate().flat_map(bits).collect();
+        blocks.into_iter().flat_map(|block| {
             let first = block * BLOCK;
             let end = self.list.len().min(first + BLOCK);
-            (first..end).zip(&self.list[first..end])
+            (first..end).zip(&self.list[first.min(end)..end])
         })
+    }
+
+    /// Sets the bits of blocks that have every pair of `word`.
+    fn mark(&self, word: &[u8], found: &mut [u64]) {
+        let kinds: BTreeSet<usize> = kinds_of(word).collect();
+        for (at, out) in found.iter_mut().enumerate() {
+            let mut all = u64::MAX;
+            for kind in &kinds {
+                all &= self.blocks[kind * self.stride + at];
+                if all == 0 {
+                    break;
+                }
+            }
+            *out |= all;
+        }
     }
 }
 
 impl From<Vec<Message>> for Messages {
     fn from(list: Vec<Message>) -> Messages {
-        let pairs = |block: &[Message]| {
-            block.iter().fold(Pairs::default(), |mut all, m| {
-                all.add(m.text.pairs());
-                all
-            })
-        };
-        let blocks = list.chunks(BLOCK).map(pairs).collect();
-        Messages { list, blocks }
+        let stride = list.len().div_ceil(BLOCK).div_ceil(64);
+        let mut blocks = vec![0u64; KINDS * stride];
+        for (block, messages) in list.chunks(BLOCK).enumerate() {
+            let mut pairs = Pairs::default();
+            messages.iter().for_each(|m| pairs.add(m.text.pairs()));
+            for kind in pairs.kinds() {
+                blocks[kind * stride + block / 64] |= 1 << (block % 64);
+            }
+        }
+        Messages { list, blocks, stride }
     }
 }
 
