@@ -2,11 +2,11 @@
 
 use crate::confirm::confirm;
 use crate::failure::Nothing;
-use crate::nothing::{is_binary, what_is_there};
+use crate::nothing::{damage_of, is_binary, what_is_there};
 use crate::subject::elsewhere;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
-use dormouse_base::loss::Losses;
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::{self, Depth, Measured};
@@ -70,6 +70,7 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     let mut out = Vec::new();
     let mut spoke = false;
     let mut logged = false;
+    let mut silent: Vec<String> = Vec::new();
     let inputs_are_binary = matches!(inputs, [one] if is_binary(given, one));
     for t in given.said()?.iter() {
         let report = t.case.report().clone();
@@ -89,8 +90,15 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
         for l in t.losses.list.iter().filter(|_| !inputs_are_binary) {
             why += &format!("\n  {}", safe(&l.advice));
         }
+        if !speaks && report.logged == 0 {
+            silent.push(safe(&t.name).into_owned());
+            continue;
+        }
         let (name, losses, case) = (t.name.clone(), t.losses.clone(), Some(Arc::clone(&t.case)));
         out.push(Judged { name, report, losses, case, measured: Vec::new() });
+    }
+    if !spoke && let Some(damaged) = damage_of(inputs, given.said()?.iter().map(|t| &t.losses)) {
+        return Err(damaged.into());
     }
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
@@ -98,6 +106,15 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
         why += elsewhere(given).unwrap_or_default();
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());
+    }
+    // Beside others that speak, they are said to be there and are not judged.
+    let more = silent.len().saturating_sub(3);
+    silent.truncate(3);
+    let names = silent.join(", ") + &if more > 0 { format!(" and {more} more") } else { "".into() };
+    if let (Some(first), false) = (out.first_mut(), silent.is_empty()) {
+        let count = (silent.len() + more) as u64;
+        let advice = format!("not judged, because no kernel message is in it: {names}");
+        first.losses.add("no_kernel_message", count, Severity::Warning, advice, None);
     }
     Ok(out)
 }

@@ -3,7 +3,7 @@
 use crate::failure::{Damaged, Nothing};
 use crate::subject::{elsewhere, is_board_file};
 use dormouse_base::capture::Capture;
-use dormouse_base::loss::{Loss, Severity};
+use dormouse_base::loss::{Loss, Losses, Severity};
 use dormouse_read::Given;
 use dormouse_words::text::safe;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub fn nothing_in<'a>(
         );
     } else if inputs.iter().any(|p| is_board_file(given, p)) {
         out.push_str(
-            "\n  a board file says what devices do, not what happened: give it to predict, plan, \
+            "\n  a board file says what devices do, not what happened: give it to predict, \
              tune or lab run",
         );
     } else if let Some(form) = elsewhere(given) {
@@ -70,7 +70,15 @@ pub fn nothing_of<'a>(
 }
 
 fn damaged(inputs: &[PathBuf], captures: &[&Capture]) -> Option<Damaged> {
-    let mut losses = captures.iter().flat_map(|c| &c.losses.list);
+    damage_of(inputs, captures.iter().map(|c| &c.losses))
+}
+
+/// That `inputs`, in which nothing was found, are damaged, if one of their losses says so.
+pub(crate) fn damage_of<'a>(
+    inputs: &[PathBuf],
+    losses: impl IntoIterator<Item = &'a Losses>,
+) -> Option<Damaged> {
+    let mut losses = losses.into_iter().flat_map(|l| &l.list);
     losses.any(|l| DAMAGE.contains(&l.kind)).then(|| {
         Damaged(format!(
             "{} is damaged or ends early, and no cycle of it can be used. Copy it again from where \

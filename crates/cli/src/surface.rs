@@ -8,6 +8,7 @@
 use crate::{exit, redact, terminal};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, ValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use dormouse_app::failure::Usage;
@@ -349,10 +350,14 @@ pub(crate) fn ended() -> u8 {
 type Ran = std::result::Result<Result<()>, clap::Error>;
 
 fn run_now(words: Vec<OsString>) -> Ran {
-    let words = with_settings(words);
+    let (words, settings) = with_settings(words);
     let mut all = vec![OsString::from("dormouse")];
     all.extend(words.iter().cloned());
-    let matches = command_for(&words).try_get_matches_from(all)?;
+    let command = command_for(&words);
+    if let Err(e) = each_is_known(&command, &words, &settings) {
+        return Ok(Err(e));
+    }
+    let matches = command.try_get_matches_from(all)?;
     let (mut name, mut given) = matches.subcommand().expect("one is required");
     let mut depth = 1;
     let whole;
@@ -431,8 +436,22 @@ fn parsed(
 ) -> std::result::Result<ArgMatches, clap::Error> {
     let name = format!("dormouse {}", verb.words);
     let command = (form.args)(Command::new("dormouse")).bin_name(name.clone()).max_term_width(80);
-    let words = std::iter::once(OsString::from(name)).chain(rest.iter().cloned());
-    command.try_get_matches_from(words)
+    let words = std::iter::once(OsString::from(name.clone())).chain(rest.iter().cloned());
+    command.try_get_matches_from(words).map_err(|e| one_too_many(&e, &name, form).unwrap_or(e))
+}
+
+/// A further input of a form that takes one is no argument that nobody expects.
+fn one_too_many(e: &clap::Error, name: &str, form: &Form) -> Option<clap::Error> {
+    let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidArg) else { return None };
+    if e.kind() != ErrorKind::UnknownArgument || word.starts_with('-') {
+        return None;
+    }
+    let why = format!(
+        "{name} reads these inputs as {}, of which it takes one at a time: it has no place for \
+         {word}\n",
+        form.subject
+    );
+    Some(clap::Error::raw(ErrorKind::TooManyValues, why))
 }
 
 /// The words that name a form now, where options and input tell the rest.
@@ -484,12 +503,41 @@ fn after(words: &[OsString], old: &str) -> Option<Vec<OsString>> {
     Some(rest)
 }
 
-/// Each `--set NAME=VALUE` as the option that it stands for.
-fn with_settings(words: Vec<OsString>) -> Vec<OsString> {
-    let mut out = Vec::new();
+/// Whether the command that `words` name has all of these settings.
+fn each_is_known(root: &Command, words: &[OsString], settings: &[String]) -> Result<()> {
+    let mut command = root;
+    let mut names = Vec::new();
+    for word in words.iter().map_while(|w| w.to_str()) {
+        let Some(below) = command.find_subcommand(word) else { break };
+        (command, names) = (below, [&names[..], &[word]].concat());
+    }
+    let has = |setting: &str| {
+        let is = |a: &Arg| {
+            let others = a.get_all_aliases().unwrap_or_default();
+            a.get_long() == Some(setting) || others.contains(&setting)
+        };
+        command.get_arguments().any(is)
+    };
+    let name = |setting: &String| setting.split('=').next().unwrap_or_default().to_string();
+    let Some(unknown) = settings.iter().map(name).find(|n| !has(n)) else { return Ok(()) };
+    let verb = names.join(" ");
+    let all = table::rare(&verb).join(", ");
+    let all = if all.is_empty() { "none".into() } else { all };
+    Err(Usage(format!(
+        "dormouse {verb} has no setting {unknown}; its settings are: {all} (dormouse {verb} --help)"
+    ))
+    .into())
+}
+
+/// Each `--set NAME=VALUE` as the option that it stands for, and those settings.
+fn with_settings(words: Vec<OsString>) -> (Vec<OsString>, Vec<String>) {
+    let (mut out, mut settings) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();
     while let Some(w) = words.next() {
-        let mut option = |setting: &str| out.push(OsString::from(format!("--{setting}")));
+        let mut option = |setting: &str| {
+            settings.push(setting.to_string());
+            out.push(OsString::from(format!("--{setting}")));
+        };
         match w.to_str() {
             Some("--") => {
                 out.push(w);
@@ -504,7 +552,7 @@ fn with_settings(words: Vec<OsString>) -> Vec<OsString> {
             _ => out.push(w),
         }
     }
-    out
+    (out, settings)
 }
 
 /// Words without `--only` and its value.

@@ -1,7 +1,7 @@
 //! What every verb says of an input that it cannot use: what, where, and what to
 //! do, and the code that scripts see.
 
-use crate::ran::output;
+use crate::ran::{ended, output};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -78,8 +78,61 @@ fn a_board_file_is_sent_to_the_verbs_that_take_one() {
                 .split_whitespace()
                 .collect::<Vec<_>>()
                 .join(" ")
-                .contains("give it to predict, plan, tune"),
+                .contains("give it to predict, tune or lab run"),
             "{verb:?}: {message}"
         );
+    }
+}
+
+/// What the command complains of, in one line.
+fn complaint(words: &[&str]) -> (i32, String) {
+    let (code, _, error) = ended(words);
+    (code, error.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn a_verdict_on_a_recording_that_is_cut_is_none_and_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cut, plain) = (folder.path().join("cut.tar.gz"), folder.path().join("plain.txt"));
+    let whole = include_bytes!("../../../captures/am335x-6.12.tar.gz");
+    std::fs::write(&cut, &whole[..3_000]).expect("written");
+    let (code, error) = complaint(&["check", cut.to_str().expect("a path")]);
+    assert_eq!(code, 3, "{error}");
+    assert!(error.contains("cut.tar.gz is damaged or ends early"), "{error}");
+    // A text without a word of a kernel is judged neither alone nor beside others.
+    std::fs::write(&plain, "hello world\n").expect("written");
+    let plain = plain.to_str().expect("a path");
+    assert_eq!(complaint(&["check", plain]).0, 1);
+    let (_, screen, _) = ended(&["check", plain, "captures/am335x-6.12.tar.gz"]);
+    assert!(!screen.contains("No rule found a fault"), "{screen}");
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(screen.contains("Caution: not judged, because no kernel message is in it"), "{screen}");
+}
+
+#[test]
+fn what_is_typed_wrong_is_named_with_what_could_be_typed() {
+    let capture = "captures/am335x-6.12.tar.gz";
+    for (words, code, want) in [
+        (
+            &["show", "--set", "foo=1", capture][..],
+            2,
+            "show has no setting foo; its settings are: ",
+        ),
+        (&["predict", capture, "captures/laptop-7.3.tar.gz"], 2, "of which it takes one at a time"),
+        (&["check", capture, "--max-power", "1"], 2, "such as 600mW"),
+        (&["check", capture, "--hardware-sleep", "0.9"], 2, "write a percentage such as 90%"),
+        (&["record", "--campaign", "x", "--within", "24x"], 2, "a number and h, min, s, ms or us"),
+        // Looked for before a kernel is fetched.
+        (&["lab", "run", "--only", "graft", "no.dtb", "--kernel", "9.9"], 3, "cannot read no.dtb"),
+        (
+            &["lab", "run", "--only", "storage", "no.disk", "--kernel", "9.9", "-o", "never"],
+            3,
+            "cannot read no.disk",
+        ),
+    ] {
+        let (ended, error) = complaint(words);
+        assert_eq!(ended, code, "{words:?}: {error}");
+        assert!(error.contains(want), "{words:?}: {error}");
+        assert!(!error.contains("fetching"), "{error}");
     }
 }

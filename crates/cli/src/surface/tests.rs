@@ -9,7 +9,7 @@ pub(crate) fn parses(words: &[String]) -> Result<(), String> {
     if let Some((verb, form, rest)) = renewed(&words[1..]) {
         return parsed(verb, form, &rest).map(|_| ()).map_err(|e| e.to_string());
     }
-    let words = super::with_settings(words);
+    let (words, _) = super::with_settings(words);
     let matches = command().try_get_matches_from(&words).map_err(|e| e.to_string())?;
     let (name, given) = matches.subcommand().ok_or("no command")?;
     let (name, given, depth) = match given.subcommand() {

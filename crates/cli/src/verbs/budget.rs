@@ -65,6 +65,10 @@ const NO_BUILD: &str = "dormouse:unknown";
 fn share(text: &str) -> Result<i64, String> {
     let share = percent(text)?;
     match share <= 100.0 {
+        // 0.9 is a slip of somebody who writes shares of one: it would always hold.
+        true if share < 1.0 && !text.ends_with('%') => {
+            Err(format!("`{text}` is less than 1 %: write a percentage such as 90%"))
+        }
         true => Ok((share * 1_000.0).round() as i64),
         false => Err(format!("`{text}` is more than all of a sleep: write 100% or less")),
     }
@@ -72,7 +76,10 @@ fn share(text: &str) -> Result<i64, String> {
 
 /// A power in uW.
 fn watts(text: &str) -> Result<i64, String> {
-    let power = power_of("max-power", text)?;
+    let none = |_| {
+        format!("`{text}` is no power up to 1000 W: write a number and W, mW or uW, such as 600mW")
+    };
+    let power = power_of("max-power", text).map_err(none)?;
     i64::try_from(power.0).map_err(|e| e.to_string())
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn run(args: CalibrateArgs, given: &Given) -> Result<()> {
             let file = word(&path.display().to_string());
             let input = word(&given.paths()[0].display().to_string());
             let said = [verdict, format!("Wrote {}.", path.display())];
-            let command = next(&format!("predict {input} --profile {file}"));
+            let command = next(&format!("predict {input} --profile {file} --pm-async 0"));
             terminal::print(&(said.map(|s| terminal::wrapped(&s)).concat() + "\n" + &command))
         }
         None => {

@@ -24,7 +24,7 @@ use dormouse_lab::script;
 use dormouse_machine::options::Detail;
 use dormouse_words::lab as written;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -299,6 +299,14 @@ pub(crate) fn kernel_of(arch: Arch, series: &str) -> Result<Kernel> {
     Ok(kernels::get(arch, series)?)
 }
 
+/// Whether these files can be read: said before a kernel is fetched for a minute.
+fn are_there<'a>(files: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    for file in files {
+        File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    }
+    Ok(())
+}
+
 /// The kernel that the arguments name.
 pub(crate) fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
     match &a.image {
@@ -381,8 +389,8 @@ fn orders(a: &RunArgs) -> Result<Vec<Order>> {
 
 /// Runs the form.
 pub(crate) fn run_boards(a: &RunArgs) -> Result<()> {
-    let kernel = find_kernel(&a.machine)?;
     let orders = orders(a)?;
+    let kernel = find_kernel(&a.machine)?;
     // Only boards that want the same machine can share a boot.
     let mut boots: Vec<(Machine, Vec<&Order>)> = Vec::new();
     for order in &orders {
@@ -441,6 +449,7 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
 
 /// Runs the form.
 pub(crate) fn run_idle(a: &IdleArgs) -> Result<()> {
+    are_there(&a.script)?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     if !a.work.is_empty() {

@@ -173,8 +173,9 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn of<'a>(order: &'a Order<'a>, say: &mut impl FnMut(&str)) -> Result<Job<'a>> {
-        let source = Source::find(order.source, say)?;
+        // What is on this machine comes before what is fetched for minutes.
         let patches = order.patches.iter().map(Patch::read).collect::<Result<_>>()?;
+        let source = Source::find(order.source, say)?;
         Ok(Job { order, source, patches })
     }
 

@@ -93,7 +93,8 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
     if found.is_empty() {
         let known: Vec<String> = all.keys().map(|(a, b)| format!("{a}.{b}")).collect();
         return Err(Error::NoKernel(format!(
-            "the archive has no kernel of series {series} for {}; it has {}",
+            "no kernel is called {series}: the archive for {} has {}, and `dormouse lab build` makes \
+             others",
             arch.name(),
             known.join(", ")
         )));

@@ -240,7 +240,9 @@ impl IdleReading {
     fn counted(&mut self, traces: Vec<Sleeps>, losses: Losses) {
         self.losses.merge(losses);
         if traces.iter().all(|t| t.tally.sleeps() == 0) {
-            let advice = "a trace without idle events: record it with the event power:cpu_idle";
+            let advice = "a trace without idle events: record the event power:cpu_idle \
+                          (dormouse record --with idle --for 10s); a machine without \
+                          /sys/devices/system/cpu/cpu0/cpuidle, as most virtual ones, has none";
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
         }
         self.traces.extend(traces);

@@ -101,7 +101,8 @@ fn time(text: &str) -> Result<Duration, String> {
             return Ok(Duration::from_secs(u64::from(n) * seconds));
         }
     }
-    let ns = dormouse_board::parse_duration(text)?;
+    let none = |_| format!("`{text}` is no time: write a number and h, min, s, ms or us: 90min");
+    let ns = dormouse_board::parse_duration(text).map_err(none)?;
     match u64::try_from(ns.0) {
         Ok(ns) if ns > 0 => Ok(Duration::from_nanos(ns)),
         _ => Err("the time must be longer than nothing".into()),

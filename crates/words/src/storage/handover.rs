@@ -115,7 +115,7 @@ pub fn rules(whose: Whose<'_>, sets: &[Set]) -> Result<Option<String>, String> {
     let mut lines = String::new();
     let mut kinds: Vec<&str> = Vec::new();
     if let (true, None) = (sets.iter().any(Set::needs_host), whose.host) {
-        return Err("a rule needs the name that devfreq gives the host: --device".into());
+        return Err("a rule needs the name that devfreq gives the host: --device NAME, of /sys/class/devfreq".into());
     }
     let host = whose.host.unwrap_or("");
     for set in sets {

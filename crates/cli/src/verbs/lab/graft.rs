@@ -50,6 +50,7 @@ pub(crate) fn run(a: &GraftArgs) -> Result<()> {
     if a.output.is_some() && a.trees.len() > 1 {
         return Err(Usage("-o takes the answer to one tree".into()).into());
     }
+    super::are_there(&a.trees)?;
     // There are no such machines of another kind.
     let wish = MachineArgs { arch: Arch::Arm64, ..a.machine.clone() };
     let kernel = find_kernel(&wish)?;

@@ -60,6 +60,7 @@ pub(crate) struct StorageArgs {
 
 /// Runs the verb.
 pub(crate) fn run(a: &StorageArgs) -> Result<()> {
+    super::are_there(a.disks.iter().chain(&a.script).chain(&a.recorded))?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     let hardware = a.hardware.as_deref().unwrap_or_default().split_whitespace();
