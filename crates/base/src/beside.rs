@@ -23,6 +23,23 @@ impl Cell {
         Cell::thousandths(i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(1_000), unit)
     }
 
+    /// The same in mW, if it is in W: each table has the unit that suits it.
+    fn in_mw(&self) -> Cell {
+        match self {
+            Cell::Number { thousandths, unit: "W" } => {
+                Cell::thousandths(thousandths.saturating_mul(1_000), "mW")
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self {
+            Cell::Number { unit, .. } => unit,
+            Cell::Word(_) => "",
+        }
+    }
+
     /// A number in thousandths.
     pub fn thousandths(thousandths: i64, unit: &'static str) -> Cell {
         Cell::Number { thousandths, unit }
@@ -92,7 +109,11 @@ pub fn beside(a: &Table, b: &Table) -> Option<Beside> {
     for (name, _) in &a.cells {
         let known = moved.iter().any(|m| m.name == *name);
         if let (Some(x), Some(y), false) = (of_a.get(name), of_b.get(name), known) {
-            moved.push(Moved { name: name.clone(), cells: [x.clone(), y.clone()] });
+            let cells = match x.unit() == y.unit() {
+                true => [x.clone(), y.clone()],
+                false => [x.in_mw(), y.in_mw()],
+            };
+            moved.push(Moved { name: name.clone(), cells });
         }
     }
     if a.kind != b.kind || moved.is_empty() {
@@ -133,6 +154,10 @@ mod tests {
         let order: Vec<&str> = found.moved.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(order, ["z", "y", "x"]);
         assert_eq!(found.moved[1].weight(), 666);
+        // 3.6 W are 3600 mW.
+        let power = |n, unit| table("p", &[("most", Cell::thousandths(n, unit))]);
+        let same = beside(&power(3_600, "W"), &power(3_600_000, "mW")).expect("a cell in common");
+        assert_eq!((same.moved[0].weight(), &same.moved[0].cells[0]), (0, &same.moved[0].cells[1]));
         // A small share that grew tenfold weighs less than a large one that lost a fifth.
         let part = |n| Cell::thousandths(n, "%");
         let a_parts = table("a", &[("low", part(1_200)), ("high", part(92_000))]);

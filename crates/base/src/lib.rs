@@ -14,6 +14,7 @@ pub mod cycle;
 pub mod device;
 pub mod failure;
 pub mod finding;
+pub mod folder;
 pub mod gate;
 pub mod guest;
 pub mod image;

@@ -230,6 +230,43 @@ fn energy_is_the_same_in_all_tables() {
     assert_eq!(cell(&text, "energy, ms of P0", 77), cell(&text, "changed ", 62), "{text}");
 }
 
+/// What `show --only idle` says of a text.
+fn shown(text: &str) -> String {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("written");
+    words(&["show", "--only", "idle", file.path().to_str().expect("a path")], "")
+}
+
+#[test]
+fn a_package_that_never_slept_is_explained_by_what_the_table_shows() {
+    let head = "Busy% Bzy_MHz C1% C6% CPU%c1 CPU%c6 Pkg%pc2 Pkg%pc6 PkgWatt";
+    let shallow = shown(&format!("{head}\n0.90 2600 98.80 0.00 99.10 0.00 0.00 0.00 60.00\n"));
+    assert!(shallow.contains("60.00 W: no CPU was in a state deeper than C1."), "{shallow}");
+    let deep = shown(&format!("{head}\n0.90 2600 8.80 90.00 9.10 90.00 0.00 0.00 60.00\n"));
+    assert!(deep.contains("what kept it awake, a core, a device or firmware,"), "{deep}");
+    let head = head.replace("Pkg%pc2", "Any%C0 Pkg%pc2");
+    let awake = shown(&format!("{head}\n9.00 2600 1.00 90.00 1.00 90.00 99.70 0.00 0.00 60.00\n"));
+    assert!(awake.contains("some core was awake for 99.7 % of the time"), "{awake}");
+    let half = shown(&format!("{head}\n9.00 2600 1.00 90.00 1.00 90.00 45.00 9.00 40.00 20.00\n"));
+    assert!(half.contains("the package could sleep for 55.0 % of it at most"), "{half}");
+}
+
+#[test]
+fn misses_without_a_count_of_sleeps_are_no_verdict() {
+    let row = |state: u32, file: &str, n: u64| {
+        format!("/sys/devices/system/cpu/cpu4/cpuidle/state{state}/{file}:{n}\n")
+    };
+    let text = row(0, "above", 0)
+        + &row(1, "above", 38_000)
+        + &row(0, "below", 70_000)
+        + &row(1, "below", 240_000);
+    let screen = shown(&text);
+    assert!(
+        screen.starts_with("state 1 was too deep 38,000 times and too shallow 240,000 times,"),
+        "{screen}"
+    );
+}
+
 #[test]
 fn two_tables_of_turbostat_are_compared_by_what_changed_most() {
     let dir = tempfile::tempdir().expect("a folder");

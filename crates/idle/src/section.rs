@@ -99,6 +99,15 @@ pub enum Finding {
         /// Further states that were refused more often than entered.
         others: usize,
     },
+    /// Misses of this row are counted, the most of all, and neither its sleeps nor their time.
+    Counted {
+        /// Section and row.
+        at: (usize, usize),
+        /// Sleeps that ended before it paid.
+        too_deep: u64,
+        /// Sleeps in which a deeper state would have paid.
+        too_shallow: u64,
+    },
     /// Misses are counted and few.
     Fits,
     /// The input counts no misses.
@@ -239,6 +248,15 @@ pub fn finding(sections: &[Section]) -> Finding {
     }
     if rows().all(|(_, r)| r.too_deep.is_none() && r.too_shallow.is_none()) {
         return Finding::Unknown;
+    }
+    if rows().all(|(_, r)| r.sleeps.is_none() && r.missed_time.is_none()) {
+        let missed = |r: &Row| (r.too_deep.unwrap_or(0), r.too_shallow.unwrap_or(0));
+        let sum = |r: &Row| missed(r).0.saturating_add(missed(r).1);
+        let most = rows().reduce(|a, b| if sum(b.1) > sum(a.1) { b } else { a });
+        return most.map_or(Finding::Unknown, |(at, r)| {
+            let (too_deep, too_shallow) = missed(r);
+            Finding::Counted { at, too_deep, too_shallow }
+        });
     }
     let mut best = (0, Finding::Fits);
     for (at, r) in rows() {

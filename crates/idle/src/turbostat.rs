@@ -46,6 +46,20 @@ const SAME: i64 = 100;
 /// firmware or a guest does not offer reads as nothing.
 const POWERED: [&str; 3] = ["PkgWatt", "CorWatt", "RAMWatt"];
 
+/// A core that is awake for this share keeps the package awake, thousandths of a per cent.
+const ALWAYS: i64 = 99_000;
+
+/// Why no package state was reached, as far as a table shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptUp {
+    /// At least one core was awake for this share, thousandths of a per cent.
+    Core(i64),
+    /// CPUs were in nothing deeper than this state, though the table has deeper ones.
+    Shallow(String),
+    /// It does not.
+    Unknown,
+}
+
 impl Run {
     /// Columns with the share of time in a state that the kernel asked for.
     pub fn states(&self) -> Vec<&str> {
@@ -104,6 +118,33 @@ impl Run {
             Some((u32::try_from(cpu / 1_000).ok()?, rounded(sum, n)))
         };
         sums.into_iter().filter_map(mean).max_by_key(|&(cpu, busy)| (busy, std::cmp::Reverse(cpu)))
+    }
+
+    /// Share of the time with at least one core awake, which some processors count
+    /// (`Any%C0`), by its mean, thousandths of a per cent.
+    pub fn some_core(&self) -> Option<i64> {
+        self.mean("Any%C0")
+    }
+
+    /// What the table shows of a package that never slept.
+    pub fn kept_up(&self) -> KeptUp {
+        match (self.some_core().filter(|s| *s >= ALWAYS), self.deepest_used()) {
+            (Some(share), _) => KeptUp::Core(share),
+            (None, Some(name)) => KeptUp::Shallow(name),
+            (None, None) => KeptUp::Unknown,
+        }
+    }
+
+    /// The deepest state that CPUs were in, where the table has a deeper one that none was in:
+    /// by hardware's counters if it has any, else by what the kernel asked for.
+    fn deepest_used(&self) -> Option<String> {
+        let counted: Vec<&str> =
+            self.columns.iter().map(String::as_str).filter(|c| c.starts_with("CPU%c")).collect();
+        let list = if counted.len() > 1 { counted } else { self.states() };
+        let used = |c: &&str| self.mean(c).is_some_and(|s| s > 0);
+        let last = list.iter().rposition(used).filter(|at| at + 1 < list.len())?;
+        let name = list[last].trim_start_matches("CPU%").trim_end_matches('%');
+        Some(name.to_uppercase())
     }
 
     /// Time in the polling state, by its mean, thousandths of a per cent, where the share

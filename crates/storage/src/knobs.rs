@@ -1,5 +1,6 @@
 //! Settings of storage as sysfs says them, and which of them contradict each other.
 
+use dormouse_base::folder::device_of;
 use std::collections::BTreeMap;
 
 /// Runtime power management of a device, from its folder `power`.
@@ -78,9 +79,9 @@ impl Power {
         self.status.map(|s| s == Status::Active)
     }
 
-    /// The last part of its path.
+    /// The device's name.
     pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
+        device_of(&self.path)
     }
 
     /// Whether a file that tells of a moment was read.

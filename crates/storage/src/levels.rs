@@ -159,6 +159,20 @@ impl Drive {
         out
     }
 
+    /// The deepest state that the drive is in at times, as far as the text shows: none if it
+    /// enters none by itself, and else what the kernel's rule leaves of its table.
+    pub fn deepest_entered(&self) -> Option<&PowerState> {
+        if matches!(self.by_itself(), Some(ByItself::EmptyTable | ByItself::Off)) {
+            return None;
+        }
+        let fallen = |s: &&PowerState| self.falls.iter().any(|f| f.to == s.number);
+        if !self.falls.is_empty() {
+            return self.states.iter().rev().find(fallen);
+        }
+        let by_rule = self.states.iter().zip(self.by_kernel()).rev();
+        by_rule.into_iter().find(|(_, e)| matches!(e, Entered::After(_))).map(|(s, _)| s)
+    }
+
     /// Neighbours whose figures are in the wrong order.
     pub fn doubts(&self) -> Vec<Doubt> {
         let mut out = Vec::new();
@@ -313,10 +327,11 @@ impl Transitions {
             cells.push((name, Cell::thousandths(share, "%")));
         }
         let total = self.total.unwrap_or_else(|| self.counted());
-        // Tables count since the device exists, each over a time of its own.
-        let rate = u128::from(total) * 1_000_000 / u128::from(all);
+        // Tables count since the device exists, each over a time of its own. Of a second there
+        // may be few thousandths.
+        let rate = (u128::from(total) * 7_200_000_000 / u128::from(all)).div_ceil(2);
         let rate = i64::try_from(rate).unwrap_or(i64::MAX);
-        cells.push(("changes a second".into(), Cell::thousandths(rate, "")));
+        cells.push(("changes an hour".into(), Cell::thousandths(rate, "")));
         Table { kind: "trans_stat of devfreq", label: self.name.clone(), cells }
     }
 }

@@ -21,6 +21,15 @@ pub struct Job {
     pub depth: Option<u64>,
     /// Its threads.
     pub threads: Option<u64>,
+    /// Which run of its text it is a direction of: reads and writes of one job share its
+    /// threads and its depth.
+    pub run: usize,
+    /// Requests of the other directions under way on average, in thousandths.
+    pub others: u64,
+    /// Mean time until a request was submitted (`slat`), ns, if it says so.
+    pub submission: Option<u64>,
+    /// What each sync of the job took: mean and what 99 % do not exceed, ns.
+    pub sync: Option<(u64, Option<u64>)>,
     /// Mean latency of completion, ns.
     pub mean: u64,
     /// Least, ns.
@@ -30,6 +39,9 @@ pub struct Job {
     /// Latency of completion that 50, 99 and 99.9 % do not exceed, ns.
     pub quantiles: [Option<u64>; 3],
 }
+
+/// Below this share of a request's time its submission is no news: percent.
+const SUBMITS: u128 = 10;
 
 /// A queue explains a latency that is so near to what it makes of it: percent.
 const EXPLAINS: u128 = 15;
@@ -64,22 +76,55 @@ pub enum Fits {
     Impossible,
 }
 
+/// Tells directions of one run how many requests of the others are under way.
+pub fn share(jobs: &mut [Job]) {
+    for run in jobs.chunk_by_mut(|a, b| a.run == b.run && a.name == b.name) {
+        let each: Vec<u64> = run.iter().map(|j| j.under_way().unwrap_or(0)).collect();
+        let all = each.iter().fold(0, |n: u64, own| n.saturating_add(*own));
+        for (j, own) in run.iter_mut().zip(each) {
+            j.others = all.saturating_sub(own);
+        }
+    }
+}
+
 impl Job {
+    /// Mean time of a request from its submission on, ns.
+    pub fn whole(&self) -> u64 {
+        self.mean.saturating_add(self.submission.unwrap_or(0))
+    }
+
+    /// The part of a request that went by before it was submitted, thousandths, where that is
+    /// news.
+    pub fn submitting(&self) -> Option<u64> {
+        let (all, slat) = (u128::from(self.whole().max(1)), u128::from(self.submission?));
+        (slat * 100 >= all * SUBMITS).then(|| u64::try_from(slat * 1_000 / all).unwrap_or(1_000))
+    }
+
+    /// Requests under way on average, in thousandths.
+    fn under_way(&self) -> Option<u64> {
+        let rate = u128::from(self.rate.filter(|r| *r > 0)?);
+        Some(u64::try_from(rate * u128::from(self.whole()) / 1_000_000_000).unwrap_or(u64::MAX))
+    }
+
     /// What its queue makes of its latency; `None` if its rate is not known.
     pub fn queue(&self) -> Option<Queue> {
         let rate = u128::from(self.rate.filter(|r| *r > 0)?);
         let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
-        let under_way = narrow(rate * u128::from(self.mean) / 1_000_000_000);
+        let under_way = self.under_way()?;
         let wanted = self.depth.map(|d| d.saturating_mul(self.threads.unwrap_or(1)));
-        let expected = wanted.map(|n| narrow(u128::from(n) * 1_000_000_000_000 / rate));
+        let others = u128::from(self.others);
+        let left = |n: u64| (u128::from(n) * 1_000).saturating_sub(others);
+        let expected = wanted.map(|n| narrow(left(n) * 1_000_000_000 / rate));
         let near = |e: u64| {
-            let (e, m) = (u128::from(e), u128::from(self.mean));
+            let (e, m) = (u128::from(e), u128::from(self.whole()));
             e.abs_diff(m) * 100 <= m.max(1) * EXPLAINS
         };
         let explains = wanted.is_some_and(|n| n > 1) && expected.is_some_and(near);
+        let all = u128::from(under_way) + others;
         let fits = match wanted.map(|n| u128::from(n) * 1_000) {
-            Some(n) if u128::from(under_way) * 100 > n * (100 + EXPLAINS) => Fits::Impossible,
-            Some(n) if u128::from(under_way) * 100 < n * (100 - EXPLAINS) => Fits::Starved,
+            Some(n) if all * 100 > n * (100 + EXPLAINS) => Fits::Impossible,
+            // Between its writes it waited for its syncs.
+            Some(n) if all * 100 < n * (100 - EXPLAINS) && self.sync.is_none() => Fits::Starved,
             _ => Fits::Yes,
         };
         Some(Queue { under_way, wanted, expected, explains, fits })
@@ -124,6 +169,12 @@ pub fn table(jobs: &[Job]) -> Table {
             cell("p99 latency", us(n));
         }
         cell("longest latency", us(j.most));
+        if let Some(n) = j.submission {
+            cell("mean submission", us(n));
+        }
+        if let Some((mean, _)) = j.sync {
+            cell("mean sync", us(mean));
+        }
         if let Some(rate) = j.rate {
             cell("rate", Cell::thousandths(i64::try_from(rate).unwrap_or(i64::MAX), "IOPS"));
         }
@@ -163,6 +214,45 @@ mod tests {
         let alone = Job { depth: Some(1), threads: Some(1), ..job.clone() };
         assert!(!alone.queue().unwrap().explains, "there is no queue");
         assert_eq!(Job::default().queue(), None);
+    }
+
+    #[test]
+    fn directions_of_one_run_share_its_depth() {
+        let job = |direction: &str, rate, mean| Job {
+            direction: direction.into(),
+            rate: Some(rate),
+            depth: Some(32),
+            mean,
+            submission: Some(2_000),
+            ..Job::default()
+        };
+        // 22.5 and 9.5 of 32.
+        let mut jobs = [job("read", 40_000_000, 560_000), job("write", 13_300_000, 712_500)];
+        assert_eq!(jobs[0].queue().unwrap().fits, Fits::Starved, "alone");
+        share(&mut jobs);
+        for j in &jobs {
+            assert_eq!((j.queue().unwrap().fits, j.queue().unwrap().explains), (Fits::Yes, true));
+        }
+        jobs[1].run = 1;
+        share(&mut jobs);
+        assert_eq!((jobs[0].others, jobs[0].queue().unwrap().fits), (0, Fits::Starved));
+    }
+
+    #[test]
+    fn submission_and_sync_are_parts_of_a_request() {
+        let job = Job {
+            rate: Some(6_008_000),
+            mean: 5_930,
+            submission: Some(151_810),
+            depth: Some(1),
+            ..Job::default()
+        };
+        assert_eq!((job.submitting(), job.queue().unwrap().under_way), (Some(962), 947));
+        assert_eq!(job.queue().unwrap().fits, Fits::Yes);
+        let synced = Job { submission: None, sync: Some((488_200, None)), ..job.clone() };
+        assert_eq!((synced.submitting(), synced.queue().unwrap().fits), (None, Fits::Yes));
+        let quick = Job { submission: Some(100), ..job };
+        assert_eq!(quick.submitting(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::{CRASHES, Message};
 use crate::stack;
 use crate::value::Value;
+use dormouse_base::folder::device_of;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 
@@ -322,7 +323,7 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
         } else {
             continue;
         };
-        let device = folder.trim_end_matches("/power").rsplit('/').next().unwrap_or(folder);
+        let device = device_of(folder);
         // A trace says more than one look.
         let told = |f: &Finding| f.about.devices.iter().any(|d| d.name == device);
         if level == Level::Note && out.iter().any(told) {
@@ -428,7 +429,7 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
         if !(awake && long) || f.value("runtime_active_kids").is_some_and(|v| v.value != "0") {
             continue;
         }
-        let device = f.path.trim_end_matches("/power").rsplit('/').next().unwrap_or(f.path);
+        let device = device_of(f.path);
         let evidence = |names: &[&str]| -> Vec<Evidence> {
             let seen = names.iter().filter_map(|n| f.value(n));
             seen.map(value).collect()
@@ -452,6 +453,8 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
             let usage = f.value("runtime_usage").filter(|v| v.value != "0");
             let why = match usage {
                 Some(n) => format!("its usage count is {}: somebody holds it", n.value),
+                // It was asleep as well: one look at it awake is no news.
+                None if suspended > 0 => continue,
                 None => "nobody holds it (usage 0, no active children), so its driver or a quirk keeps it awake".into(),
             };
             let finding = Finding::new(("rpm-usage-held", Area::Rpm, Level::Note), Confidence::Guess)

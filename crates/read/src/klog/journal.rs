@@ -105,7 +105,7 @@ impl Collector {
     pub(super) fn finish(&mut self) -> Step {
         match self.export.take().or(self.torn.take()) {
             Some(entry) => entry.done(),
-            None if self.object.take().is_some_and(|text| text.len() > 1) => Step::Damaged,
+            None if self.object.take().is_some_and(|text| is_entry(&text)) => Step::Damaged,
             None => Step::NotMine,
         }
     }
@@ -143,6 +143,9 @@ fn is_key(name: &[u8]) -> bool {
 
 /// An entry as one JSON object.
 fn object(text: &[u8]) -> Step {
+    if !is_entry(text) {
+        return Step::Taken;
+    }
     let text = text.strip_suffix(b",").unwrap_or(text);
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(text) else {
         return Step::Damaged;
@@ -162,6 +165,11 @@ fn object(text: &[u8]) -> Step {
         }
     }
     entry.done()
+}
+
+/// Whether an object is of a journal, and not of another program that prints JSON.
+fn is_entry(text: &[u8]) -> bool {
+    [&b"\"MESSAGE\""[..], b"\"_"].iter().any(|key| text::find(text, key).is_some())
 }
 
 impl Entry {
@@ -226,6 +234,13 @@ mod tests {
         assert_eq!(all(&pretty), [whole("PM: x", 7)]);
         let bytes = line.replace("\"PM: x\"", "[80,77,58,32,120]");
         assert_eq!(all(&bytes), [whole("PM: x", 7)]);
+    }
+
+    #[test]
+    fn json_of_other_programs_is_no_damaged_entry() {
+        let other = "{\n  \"version\" : \"x-1\",\n  \"jobs\" : [\n    {\n      \"name\" : \"a\"\n    }\n  ]\n}";
+        assert!(all(other).is_empty());
+        assert_eq!(all("{\n\t\"_TRANSPORT\" : \"kernel\",\n\t\"MESS"), [Step::Damaged]);
     }
 
     #[test]

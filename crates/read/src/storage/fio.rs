@@ -1,7 +1,7 @@
 //! JSON of fio: what a load measured by itself.
 
 use dormouse_base::loss::{Losses, Severity};
-use dormouse_storage::load::Job;
+use dormouse_storage::load::{Job, share};
 use serde_json::Value;
 
 /// Whether bytes hold fio's JSON, perhaps with messages before it.
@@ -23,7 +23,8 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
     // With clients on other machines each has its jobs, and a sum of all stands last.
     let lists = ["jobs", "client_stats"].map(|key| all[key].as_array());
     let sum = |job: &&Value| job["jobname"] != "All clients";
-    for job in lists.into_iter().flatten().flatten().filter(sum) {
+    let first = jobs.len();
+    for (run, job) in lists.into_iter().flatten().flatten().filter(sum).enumerate() {
         for direction in ["read", "write", "trim"] {
             let d = &job[direction];
             let requests = d["total_ios"].as_u64().unwrap_or(0);
@@ -31,10 +32,13 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
                 continue;
             }
             // Until 2.99 in us, under names without the unit.
-            let (completion, unit) = match &d["clat_ns"] {
-                Value::Null => (&d["clat"], 1_000),
-                ns => (ns, 1),
+            let (clat, lat, slat, unit) = match &d["clat_ns"] {
+                Value::Null => (&d["clat"], &d["lat"], &d["slat"], 1_000),
+                ns => (ns, &d["lat_ns"], &d["slat_ns"], 1),
             };
+            // Without times to completion (`disable_clat`) the whole is all there is.
+            let none = clat["mean"].as_f64().unwrap_or(0.0) <= 0.0;
+            let completion = if none { lat } else { clat };
             let figure = |v: &Value| v.as_f64().unwrap_or(0.0) * unit as f64;
             let option = |key: &str| {
                 let own = job["job options"][key].as_str().or(all["global options"][key].as_str());
@@ -48,7 +52,16 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
             let threads = if summed { option("numjobs").or(Some(1)) } else { Some(1) };
             let quantile =
                 |key: &str| completion["percentile"][key].as_u64().map(|n| n.saturating_mul(unit));
+            let mean = |v: &Value| {
+                let mean = v["mean"].as_f64().filter(|m| *m > 0.0)?;
+                Some((mean * unit as f64).round() as u64)
+            };
+            let sync = &job["sync"]["lat_ns"];
+            let sync_99 = sync["percentile"]["99.000000"].as_u64();
             jobs.push(Job {
+                run,
+                submission: mean(slat).filter(|_| !none),
+                sync: mean(sync).filter(|_| direction == "write").map(|mean| (mean, sync_99)),
                 name: format!("{} ({short})", job["jobname"].as_str().unwrap_or("job")),
                 direction: direction.into(),
                 requests,
@@ -63,9 +76,11 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
                 least: figure(&completion["min"]) as u64,
                 most: figure(&completion["max"]) as u64,
                 quantiles: ["50.000000", "99.000000", "99.900000"].map(quantile),
+                ..Job::default()
             });
         }
     }
+    share(&mut jobs[first..]);
 }
 
 /// A line of a log of fio: `TIME, VALUE, DIRECTION, BYTES`, then perhaps a place and a

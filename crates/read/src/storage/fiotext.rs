@@ -1,12 +1,12 @@
 //! What fio prints when it is not asked for JSON (`show_thread_status_normal`, stat.c,
 //! 3.36, and the forms of 2.x).
 
-use dormouse_storage::load::Job;
+use dormouse_storage::load::{Job, share};
 
 /// Whether a text holds a job of fio.
 pub(crate) fn is_fio_text(bytes: &[u8]) -> bool {
     let has = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
-    has(b"clat (") && (has(b"IOPS=") || has(b"iops="))
+    (has(b"clat (") || has(b" lat (")) && (has(b"IOPS=") || has(b"iops="))
 }
 
 /// The job whose lines are being read.
@@ -18,8 +18,15 @@ struct Group {
     first: usize,
 }
 
-/// Unit of percentiles that follow, ns, while they follow.
-type Percentiles = Option<u64>;
+/// Percentiles that follow, with their unit in ns, while they follow.
+#[derive(Clone, Copy, PartialEq)]
+enum Percentiles {
+    None,
+    Completion(u64),
+    /// Of the whole latency, where none of completion is shown.
+    Whole(u64),
+    Sync(u64),
+}
 
 /// Reads the jobs of a text.
 pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
@@ -28,7 +35,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     // Depths of the heads that stand above all results, by name.
     let mut depths: Vec<(String, u64)> = Vec::new();
     let mut group = Group::default();
-    let mut percentiles: Percentiles = None;
+    let mut percentiles = Percentiles::None;
     // What somebody wrote above the next result.
     let mut above: Option<&str> = None;
     // What stood above each result of this text.
@@ -51,7 +58,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                 depth: depths.iter().find(|d| d.0 == job.trim()).map(|d| d.1),
                 first: jobs.len(),
             };
-            percentiles = None;
+            percentiles = Percentiles::None;
         } else if let Some((direction, rest)) = direction(line) {
             captions.push(above);
             jobs.push(Job {
@@ -59,11 +66,12 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                 direction: direction.into(),
                 bandwidth: bandwidth(rest).unwrap_or(0),
                 rate: rate(rest),
+                run: group.first,
                 depth: group.depth,
                 threads: group.threads,
                 ..Job::default()
             });
-            percentiles = None;
+            percentiles = Percentiles::None;
         } else {
             let own = &mut jobs[group.first..];
             if let Some(counts) = issued(line) {
@@ -71,7 +79,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                     let place = ["read", "write", "trim"].iter().position(|d| *d == j.direction);
                     j.requests = place.and_then(|n| counts[n]).unwrap_or(j.requests);
                 }
-                percentiles = None;
+                percentiles = Percentiles::None;
             } else if let Some(depth) = depth(line) {
                 for j in own {
                     j.depth = j.depth.or(Some(depth));
@@ -95,6 +103,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     }
     // What was cut before its latency says nothing.
     jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
+    share(&mut jobs[first..]);
 }
 
 /// What programs that run fio write before each of its lines: `[job 3] | `.
@@ -129,7 +138,7 @@ fn direction(line: &str) -> Option<(&'static str, &str)> {
 /// What somebody wrote above a result: `with the old firmware:`. Not what fio ends so itself.
 fn caption(line: &str) -> Option<&str> {
     let words = line.strip_suffix(':')?.trim_matches(['*', '=', '#', ' ']);
-    let own = ["percentiles (", "Run status group", "Disk stats"];
+    let own = ["percentiles (", "Run status group", "Disk stats", "fsync/fdatasync"];
     let ours = words.starts_with(|c: char| c.is_alphanumeric())
         && words.len() <= 100
         && !words.contains(": ")
@@ -219,32 +228,62 @@ fn unit(line: &str) -> Option<u64> {
     })
 }
 
-/// Lines of the time to completion: of `slat` and `lat` nothing is taken.
+/// Lines of times: of `lat` only where those to completion are not shown.
 fn latency(line: &str, job: &mut Job, percentiles: &mut Percentiles) {
-    if line.starts_with("clat percentiles (") {
-        *percentiles = unit(line);
-    } else if line.starts_with('|')
-        && let Some(unit) = *percentiles
-    {
-        for (key, place) in [("50.00th=[", 0), ("99.00th=[", 1), ("99.90th=[", 2)] {
-            if let Some(n) = word(line, key).and_then(|n| n.parse::<u64>().ok()) {
-                job.quantiles[place] = Some(n.saturating_mul(unit));
-            }
-        }
-    } else if line.starts_with("clat (")
-        && let Some(unit) = unit(line)
-    {
-        // Thousandths of the unit.
-        let figure = |key: &str| {
-            let n = u128::from(scaled(word(line, key)?)?) * u128::from(unit);
-            u64::try_from((n + 500) / 1_000).ok()
-        };
+    let heads: [(&str, fn(u64) -> Percentiles); 3] = [
+        ("clat percentiles (", Percentiles::Completion),
+        ("lat percentiles (", Percentiles::Whole),
+        ("sync percentiles (", Percentiles::Sync),
+    ];
+    if let Some((_, of)) = heads.iter().find(|(head, _)| line.starts_with(head)) {
+        *percentiles = unit(line).map_or(Percentiles::None, of);
+        return;
+    }
+    if line.starts_with('|') {
+        return quantiles(line, job, *percentiles);
+    }
+    *percentiles = Percentiles::None;
+    let (Some(unit), true) = (unit(line), line.contains("avg=")) else { return };
+    // Thousandths of the unit.
+    let figure = |key: &str| {
+        let n = u128::from(scaled(word(line, key)?)?) * u128::from(unit);
+        u64::try_from((n + 500) / 1_000).ok()
+    };
+    if line.starts_with("clat (") || line.starts_with("lat (") && job.most == 0 {
         job.least = figure("min=").unwrap_or(0);
         job.most = figure("max=").unwrap_or(0);
         job.mean = figure("avg=").unwrap_or(0);
-        *percentiles = None;
-    } else if !line.starts_with('|') {
-        *percentiles = None;
+        if line.starts_with("lat (") {
+            // The whole has it already.
+            job.submission = None;
+        }
+    } else if line.starts_with("slat (") {
+        job.submission = figure("avg=");
+    } else if line.starts_with("sync (") {
+        job.sync = figure("avg=").map(|mean| (mean, None));
+    }
+}
+
+/// A line of percentiles.
+fn quantiles(line: &str, job: &mut Job, of: Percentiles) {
+    let figure = |key: &str, unit: u64| {
+        word(line, key).and_then(|n| n.parse::<u64>().ok()).map(|n| n.saturating_mul(unit))
+    };
+    for (key, place) in [("50.00th=[", 0), ("99.00th=[", 1), ("99.90th=[", 2)] {
+        match of {
+            Percentiles::Completion(unit) => {
+                job.quantiles[place] = figure(key, unit).or(job.quantiles[place]);
+            }
+            Percentiles::Whole(unit) => {
+                job.quantiles[place] = job.quantiles[place].or(figure(key, unit));
+            }
+            Percentiles::Sync(unit) if place == 1 => {
+                if let Some(sync) = &mut job.sync {
+                    sync.1 = figure(key, unit).or(sync.1);
+                }
+            }
+            Percentiles::Sync(_) | Percentiles::None => {}
+        }
     }
 }
 
@@ -282,6 +321,39 @@ mod tests {
         };
         assert_eq!(names(&below("[bench 2] | ")), names(&job));
         assert_eq!(names(&below("> fio-1  | ")), names(&job));
+    }
+
+    #[test]
+    fn submission_sync_and_the_whole() {
+        let text = "\
+w: (groupid=0, jobs=1): err= 0: pid=5
+  write: IOPS=2000, BW=8000KiB/s (8192kB/s)(80MiB/10000msec); 0 zone resets
+    slat (usec): min=3, max=900, avg=11.50, stdev=4.00
+    clat (nsec): min=300, max=8000, avg=700.00, stdev=40.00
+     lat (usec): min=4, max=901, avg=12.20, stdev=4.10
+    clat percentiles (nsec):
+     |  1.00th=[  402], 50.00th=[  612], 99.00th=[ 1512], 99.90th=[ 4448]
+  fsync/fdatasync/sync_file_range:
+    sync (usec): min=200, max=9000, avg=450.00, stdev=20.00
+    sync percentiles (usec):
+     |  1.00th=[  290], 50.00th=[  469], 99.00th=[  889], 99.90th=[ 2008]
+v: (groupid=1, jobs=1): err= 0: pid=6
+  read: IOPS=900, BW=3600KiB/s (3686kB/s)(36MiB/10000msec)
+    lat (usec): min=90, max=5000, avg=1100.00, stdev=40.00
+    lat percentiles (usec):
+     | 50.00th=[ 1000], 99.00th=[ 3000], 99.90th=[ 4900]
+  lat (usec)   : 100=0.10%, 250=0.20%
+";
+        assert!(is_fio_text(text.as_bytes()));
+        let mut jobs = Vec::new();
+        read("s.txt", text.as_bytes(), &mut jobs);
+        let [w, r] = &jobs[..] else { panic!("{jobs:?}") };
+        assert_eq!((w.mean, w.submission, w.submitting()), (700, Some(11_500), Some(942)));
+        assert_eq!(w.sync, Some((450_000, Some(889_000))));
+        assert_eq!(w.quantiles, [Some(612), Some(1_512), Some(4_448)]);
+        assert_eq!((r.mean, r.most, r.submission), (1_100_000, 5_000_000, None));
+        assert_eq!(r.quantiles, [Some(1_000_000), Some(3_000_000), Some(4_900_000)]);
+        assert_ne!(w.run, r.run);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::grid::plain_table;
 use crate::text::page::{Ink, Page};
-use crate::text::{fit, safe};
+use crate::text::{fit, fit_end, safe};
 use dormouse_base::beside::{Beside, Cell, Moved};
 
 /// Most cells listed.
@@ -36,7 +36,10 @@ pub fn tables(b: &Beside) -> String {
     let head = [b.kind, "first", "second", "change"].map(String::from).to_vec();
     let rows = b.moved.iter().take(LISTED).map(|m| {
         let [x, y] = m.cells.each_ref().map(|c| fit(&safe(&cell(c)), 16).trim_end().to_owned());
-        let name = fit(&safe(&m.name), 36).trim_end().to_owned();
+        // Of a path the end tells it from others.
+        let name = safe(&m.name);
+        let name = if name.contains('/') { fit_end(&name, 36) } else { fit(&name, 36) };
+        let name = name.trim_end().to_owned();
         vec![name, x, y, percent(m).trim_start_matches(", ").to_owned()]
     });
     out.push_str(&plain_table(head, rows.collect()));

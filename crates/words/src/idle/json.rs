@@ -149,6 +149,11 @@ fn answer(sections: &[Section]) -> Value {
         Finding::TooDeep { at: place, count, of, .. } => at("too_deep", place, count, of),
         Finding::TooShallow { at: place, count, of, .. } => at("too_shallow", place, count, of),
         Finding::Rejected { at: place, count, of, .. } => at("rejected", place, count, of),
+        Finding::Counted { at: (section, row), too_deep, too_shallow } => {
+            let r = &sections[section].states[row];
+            json!({ "kind": "counted", "cpus": sections[section].cpus, "state": r.state,
+                    "name": r.name, "too_deep": too_deep, "too_shallow": too_shallow })
+        }
         Finding::Fits => {
             json!({ "kind": "fits", "count": all.too_deep + all.too_shallow, "of": all.sleeps })
         }

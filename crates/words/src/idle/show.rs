@@ -164,6 +164,14 @@ fn answer(sections: &[Section]) -> String {
                 grouped(sleeps)
             )
         }
+        Finding::Counted { at, too_deep, too_shallow } => format!(
+            "{}{} was too deep {} times and too shallow {} times, more than any other; how often \
+             and how long CPUs were in it this input does not say.",
+            row(at),
+            of(at),
+            grouped(too_deep),
+            grouped(too_shallow)
+        ),
         Finding::Fits => format!(
             "No state costs much: {} of {} sleeps were too deep and {} too shallow, less than 1 % of idle time each.",
             grouped(all.too_deep),

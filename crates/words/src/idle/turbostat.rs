@@ -4,7 +4,7 @@ use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;
-use dormouse_idle::turbostat::{NotTold, Run, watts};
+use dormouse_idle::turbostat::{KeptUp, NotTold, Run, watts};
 use std::fmt::Write as _;
 
 /// Thousandths of a per cent as `12.3 %`; a little is not nothing.
@@ -33,10 +33,9 @@ fn answer(r: &Run) -> String {
             "The deepest package state reached is {name}, for {} of the time{at}.",
             percent(*share)
         ),
-        (None, false) => format!(
-            "No package state that this table has was reached{at}: some core was always awake, or \
-             firmware forbids it."
-        ),
+        (None, false) => {
+            format!("No package state that this table has was reached{at}: {}.", kept_up(r))
+        }
         (None, true) => match r.work() {
             Some(work) => format!(
                 "CPUs worked for {} of the time{at}; no package states are measured.",
@@ -55,6 +54,17 @@ fn answer(r: &Run) -> String {
                 }
             }
         },
+    }
+}
+
+/// What the table shows of a package that never slept.
+fn kept_up(r: &Run) -> String {
+    match r.kept_up() {
+        KeptUp::Core(share) => format!("some core was awake for {} of the time", percent(share)),
+        KeptUp::Shallow(name) => format!("no CPU was in a state deeper than {}", safe(&name)),
+        KeptUp::Unknown => {
+            "what kept it awake, a core, a device or firmware, the table does not say".into()
+        }
     }
 }
 
@@ -108,7 +118,15 @@ pub(super) fn text(r: &Run) -> String {
         if r.kernel.is_empty() || r.lost == 0 && !r.cut { "all CPUs" } else { "the CPUs shown" }
     ));
     out += &doubts(r);
-    if let (Some(slept), Some((cpu, busy))) = (r.package_asleep(), r.busiest()) {
+    if let (Some(slept), Some(busy)) = (r.package_asleep(), r.some_core()) {
+        out += &wrap(&format!(
+            "At least one core was awake for {} of the time (Any%C0): the package could sleep for \
+             {} of it at most, and did for {}.",
+            percent(busy),
+            percent(100_000 - busy),
+            percent(slept)
+        ));
+    } else if let (Some(slept), Some((cpu, busy))) = (r.package_asleep(), r.busiest()) {
         out += &wrap(&format!(
             "CPU {cpu} was awake most, for {}: the package could sleep for {} of the time at most, \
              and did for {}.",

@@ -87,6 +87,8 @@ pub fn json(page: &Page<'_>) -> Value {
         "fio": page.jobs.iter().map(|j| json!({
             "name": j.name, "direction": j.direction, "requests": Some(j.requests).filter(|n| *n > 0),
             "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
+            "submission": j.submission,
+            "sync": j.sync.map(|(mean, p99)| json!({ "mean": mean, "p99": p99 })),
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
             "iops": j.rate.map(|r| r.saturating_add(500) / 1_000),
             "depth": j.depth, "threads": j.threads,

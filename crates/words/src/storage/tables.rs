@@ -7,7 +7,7 @@ use crate::text::page::{Ink, Page, WIDTH};
 use crate::text::{fit, safe};
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{by_itself, doubt, entered, ms3, time};
-use dormouse_storage::levels::{ByItself, Drive, Transitions, differs, shift};
+use dormouse_storage::levels::{ByItself, Drive, PowerState, Transitions, differs, shift};
 use dormouse_storage::load::{Fits, Job, change};
 
 /// uW as W with the digits that it has.
@@ -28,14 +28,27 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
         .iter()
         .filter_map(|d| Some((d.deepest(d.limit.unwrap_or(u64::MAX))?, d)))
         .max_by_key(|(s, _)| s.exit_us);
+    let exit =
+        |s: &PowerState| time(i64::try_from(s.exit_us.saturating_mul(1_000)).unwrap_or(i64::MAX));
     let limited = drives.iter().any(|d| d.limit.is_some());
     let text = match worst {
+        Some(_) if drives.iter().all(|d| still(&d)) => {
+            by_itself(asleep.expect("each is so")).into()
+        }
         Some((s, d)) => format!(
-            "Waking takes up to {} by the drive's own table: from state {} of {}{}.",
-            time(i64::try_from(s.exit_us.saturating_mul(1_000)).unwrap_or(i64::MAX)),
+            "Waking takes up to {} by the drive's own table: from state {} of {}{}.{}",
+            exit(s),
             s.number,
             safe(&d.name),
-            if limited { ", the deepest within the kernel's limit" } else { "" }
+            if limited { ", the deepest within the kernel's limit" } else { "" },
+            match d.deepest_entered() {
+                Some(used) if used.number != s.number => format!(
+                    " It is let into no deeper one than state {}, which takes {}.",
+                    used.number,
+                    exit(used)
+                ),
+                _ => String::new(),
+            }
         ),
         None if limited && drives.iter().any(|d| d.states.iter().any(|s| !s.operational)) => {
             "The kernel's limit lets no drive here sleep by itself.".into()
@@ -168,20 +181,28 @@ pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
 }
 
 pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
-    let slowest = jobs.iter().max_by_key(|j| j.mean).expect("there is one");
+    let slowest = jobs.iter().max_by_key(|j| j.whole()).expect("there is one");
     let ns = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     p.wrapped(
         Ink::Strong,
         0,
         2,
         &format!(
-            "{}, {}: {} on average{}.",
+            "{}, {}: {} on average{}{}.",
             safe(&slowest.name),
             slowest.direction,
-            time(ns(slowest.mean)),
+            // Where submission is no news, completion is what the table below has.
+            time(ns(slowest.submitting().map_or(slowest.mean, |_| slowest.whole()))),
             match slowest.requests {
                 0 => String::new(),
                 n => format!(" over {}", plural(n as usize, "request")),
+            },
+            match slowest.submitting() {
+                Some(part) => format!(
+                    ", {} of it before the request was submitted (slat)",
+                    percent(part, 1_000)
+                ),
+                None => String::new(),
             }
         ),
     );
@@ -217,12 +238,26 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
         )]);
     }
     for j in jobs {
+        if let Some((mean, p99)) = j.sync {
+            let p99 =
+                p99.map_or(String::new(), |n| format!(", 99 % of them at most {}", time(ns(n))));
+            let text =
+                format!("{}: each sync took {} on average{p99}.", safe(&j.name), time(ns(mean)));
+            p.paragraph(2, &text);
+        }
         let Some(q) = j.queue() else { continue };
         let name = format!("{} {}", safe(&j.name), j.direction);
         let rate = j.rate.map_or(String::new(), |r| grouped(r.saturating_add(500) / 1_000));
         let tenths = q.under_way.saturating_add(50) / 100;
         let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
         let text = match (q.wanted, q.expected) {
+            (Some(n), Some(e)) if q.explains && j.others > 0 => format!(
+                "{name}: {under_way} of the {} under way at {rate} IOPS make {} of each, so the queue \
+                 that it shares with other directions explains its latency; one request alone was \
+                 not measured.",
+                plural(n as usize, "request"),
+                time(ns(e))
+            ),
             (Some(n), Some(e)) if q.explains => format!(
                 "{name}: {} under way at {rate} IOPS make {} of each, so its queue explains its \
                  latency; one request alone was not measured.",
@@ -234,8 +269,9 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
             ),
             (Some(n), _) => format!(
                 "{name}: {rate} IOPS and this latency are {under_way} requests under way, of {} that \
-                 it wants{}.",
+                 {}{}.",
                 grouped(n),
+                if j.others > 0 { "all its directions want together" } else { "it wants" },
                 match q.fits {
                     Fits::Yes => "",
                     Fits::Starved =>
