@@ -172,10 +172,12 @@ fn list_of(below: &[&str]) -> Option<String> {
     (!below.is_empty()).then(|| format!("Below: {}.", below.join(", ")))
 }
 
-/// How a section that is no sleep is asked for.
+/// How a section that is no sleep is asked for, for those who know its old words.
 fn by_itself(verb: &Verb, form: &Form) -> Option<String> {
     let (Section::Member(_) | Section::MemberIf(..)) = form.section else { return None };
-    Some(format!("By itself: dormouse {} --only {}.", verb.words, form.subject))
+    let before = form.before.first()?;
+    let (words, subject) = (verb.words, form.subject);
+    Some(format!("By itself: dormouse {words} --only {subject} (before: {before})."))
 }
 
 /// A screen and its last line, which names the next command.
