@@ -261,6 +261,23 @@ fn misses_without_a_count_of_sleeps_are_no_verdict() {
         + &row(0, "below", 70_000)
         + &row(1, "below", 240_000);
     let screen = shown(&text);
+    let rows = |state: u32, name: &str, disable: u32, below: u64| {
+        let of = |file: &str, value: &str| {
+            format!("/sys/devices/system/cpu/cpu3/cpuidle/state{state}/{file}:{value}\n")
+        };
+        of("name", name)
+            + &of("disable", &disable.to_string())
+            + &of("latency", &(10 + 90 * state).to_string())
+            + &of("residency", &(20 + 580 * state).to_string())
+            + &of("usage", "800000")
+            + &of("time", "400000000")
+            + &of("above", "100")
+            + &of("below", &below.to_string())
+    };
+    let shut = shown(&(rows(0, "C1", 0, 500_000) + &rows(1, "C6", 1, 0)));
+    assert!(shut.contains("would have paid, and it is disabled: echo 0 >"), "{shut}");
+    let open = shown(&(rows(0, "C1", 0, 500_000) + &rows(1, "C6", 0, 0)));
+    assert!(open.contains("would have paid.") && !open.contains("it is disabled"), "{open}");
     assert!(
         screen.starts_with("state 1 was too deep 38,000 times and too shallow 240,000 times,"),
         "{screen}"

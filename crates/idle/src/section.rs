@@ -63,6 +63,15 @@ pub struct Section {
     pub doubts: Vec<Doubt>,
 }
 
+impl Section {
+    /// The next deeper state than that of a row, if it is disabled on every CPU: then CPUs
+    /// could not go where it would have paid.
+    pub fn disabled_below(&self, row: usize) -> Option<&Row> {
+        let all = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
+        self.states.get(row + 1).filter(|r| all > 0 && r.disabled_on_cpus >= all)
+    }
+}
+
 /// What is worth attacking first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {

@@ -5,6 +5,7 @@ mod back;
 mod clock;
 mod crash;
 mod disk;
+mod drive;
 pub(crate) mod freezer;
 mod hibernation;
 mod host;
@@ -33,7 +34,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 23] = [
+pub(crate) const ALL: [Rule; 24] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -54,6 +55,7 @@ pub(crate) const ALL: [Rule; 23] = [
     night::judge,
     image::judge,
     pause::judge,
+    drive::judge,
     way::judge,
     wake::at_once,
     // Last: it leaves out what others told of, and explains what they did not find.

@@ -138,12 +138,19 @@ fn answer(sections: &[Section]) -> String {
             percent(count, sleeps)
         ),
         Finding::TooShallow { at, count, of: sleeps, .. } => format!(
-            "{}{} is too shallow for {} of its {} sleeps ({}): the next state would have paid.",
+            "{}{} is too shallow for {} of its {} sleeps ({}): the next state would have paid{}.",
             row(at),
             of(at),
             grouped(count),
             grouped(sleeps),
-            percent(count, sleeps)
+            percent(count, sleeps),
+            match sections[at.0].disabled_below(at.1) {
+                Some(next) => format!(
+                    ", and it is disabled: echo 0 > …/cpuidle/state{}/disable allows it",
+                    next.state
+                ),
+                None => String::new(),
+            }
         ),
         Finding::Rejected { at, count, of: sleeps, others } => {
             let most = if sections.len() > 1 { ", most of all for each CPU" } else { "" };
