@@ -595,8 +595,7 @@ fn wakeup(
     let everywhere = || case.messages.having_any(&SOURCES).map(|(_, m)| m).collect();
     for m in if near.is_empty() { everywhere() } else { near } {
         let name = SOURCES.iter().find_map(|word| m.after(word));
-        // Vendors go on with counters behind the name.
-        let name = name.map(|n| n.split(',').next().unwrap_or(n).trim());
+        let name = name.map(source_name);
         if let Some(name) = name
             && !sources.contains(&name)
         {
@@ -611,6 +610,14 @@ fn wakeup(
     let in_callback =
         own && (case.messages.has("device_suspend") || case.messages.has("dpm_run_callback"));
     out.push(words(&sources, in_callback, Confidence::Certain).shown_by(evidence));
+}
+
+/// The name of a source: names of a device tree have commas, so what vendors add to one begins
+/// with a comma and a blank. Android's table of wakeups counts each reason behind a colon.
+fn source_name(said: &str) -> &str {
+    let name = said.split(", ").next().unwrap_or(said).trim().trim_end_matches(['"', ',']);
+    let counted = name.rsplit_once(": ").filter(|c| c.1.bytes().all(|b| b.is_ascii_digit()));
+    counted.map_or(name, |c| c.0).trim()
 }
 
 /// A wakeup that ended a sleep on its way, perhaps set off inside a suspend callback.

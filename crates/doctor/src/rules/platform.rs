@@ -8,6 +8,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, thousandths};
 use crate::night::{Fact, Item};
+use crate::rules::night::latency::{command_of, is_change};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -121,28 +122,117 @@ pub(super) fn because(case: &Case, f: Finding) -> Finding {
     }
 }
 
-/// A column of the row below a head of turbostat, in thousandths.
-fn column<'a>(case: &'a Case, name: &str) -> Option<(&'a Message, u64)> {
-    let mut best = None;
-    for (at, m) in case.messages.having(name) {
+/// A column of the row below a head of turbostat, in thousandths: of the last of `messages` that
+/// have one.
+fn column<'a>(messages: &'a [Message], name: &str) -> Option<(&'a Message, u64)> {
+    let heads = messages.iter().enumerate().filter(|(_, m)| m.has(name));
+    let below = |(at, m): (usize, &Message)| {
         let heads: Vec<&str> = m.text.split_whitespace().collect();
-        let Some(place) = heads.iter().position(|h| *h == name) else { continue };
-        for row in case.messages[at + 1..].iter().take(3) {
+        let place = heads.iter().position(|h| *h == name)?;
+        messages[at + 1..].iter().take(3).find_map(|row| {
             let cells: Vec<&str> = row.text.split_whitespace().collect();
-            let number = cells
-                .get(place)
-                .filter(|_| cells.len() == heads.len())
-                .and_then(|c| thousandths(c));
-            if let Some(n) = number {
-                best = Some((row, n));
-                break;
-            }
-        }
-    }
-    best
+            let cell = cells.get(place).filter(|_| cells.len() == heads.len())?;
+            Some((row, thousandths(cell)?))
+        })
+    };
+    heads.rev().find_map(below)
 }
 
-/// What Intel's S0ix self-test concludes (its script s0ix-selftest-tool.sh).
+/// What Intel's S0ix self-test (S0ixSelftestTool, s0ix-selftest-tool.sh) concludes of substates.
+const SHALLOW: &str = "only get shallower S0ix substate residency";
+const DEEPEST: &str = "Congratulations! Your system achieved";
+
+/// One test, with what it measured.
+struct Test<'a> {
+    verdict: &'a Message,
+    /// The shallower state that was reached, empty if the line does not name it; nothing if the
+    /// deepest was.
+    shallow: Option<&'a str>,
+    share: Option<(&'a Message, u64)>,
+    package: Option<(&'a Message, u64)>,
+}
+
+impl Test<'_> {
+    /// The verdict and the rows it is of; the test prints on a terminal, without the prefix of
+    /// a log.
+    fn shown(&self) -> Vec<Evidence> {
+        let rows = self.share.iter().chain(&self.package).map(|r| r.0);
+        let mut all = lines([self.verdict].into_iter().chain(rows));
+        all.dedup_by_key(|e| e.line);
+        all.iter_mut().for_each(|e| e.doubtful = false);
+        all
+    }
+
+    /// ` (S0ix for 58.84 % of the test)`.
+    fn share(&self) -> String {
+        let of = |s: &(&Message, u64)| format!(" (S0ix for {} of the test)", percent(s.1));
+        self.share.as_ref().map_or(String::new(), of)
+    }
+}
+
+/// Whether a self-test of the text missed the deepest substate.
+pub(super) fn reached_shallower(case: &Case) -> bool {
+    tests(case).iter().any(|t| t.shallow.is_some())
+}
+
+/// The tests of a text that conclude something of substates, in order. A line that repeats a
+/// verdict without a measurement above it, in a title or a remark, is no test of its own.
+fn tests(case: &Case) -> Vec<Test<'_>> {
+    let mut from = 0;
+    let mut out: Vec<Test<'_>> = Vec::new();
+    for (at, m) in case.messages.having_any(&[SHALLOW, DEEPEST]) {
+        let above = &case.messages[from..at];
+        let share = column(above, "SYS%LPI");
+        let package = column(above, "Pk%pc10").or_else(|| column(above, "Pkg%pc10"));
+        let which = m.after(SHALLOW).map(|r| r.trim_start_matches([':', ' ']));
+        let shallow = which.map(|r| r.split_whitespace().next().unwrap_or(""));
+        out.push(Test { verdict: m, shallow, share, package });
+        from = at + 1;
+    }
+    if out.iter().any(|t| t.share.is_some()) {
+        out.retain(|t| t.share.is_some());
+    }
+    out
+}
+
+/// What was changed between two tests, by a command.
+fn changed<'a>(case: &'a Case, a: &Test<'_>, b: &Test<'_>) -> Option<&'a Item> {
+    let between = |i: &&Item| a.verdict.line < i.line && i.line < b.verdict.line;
+    let change = |i: &&Item| matches!(&i.fact, Fact::Command(c) if is_change(c));
+    case.night.items.iter().filter(between).rfind(change)
+}
+
+/// Tests of one text that came out differently: none of them is the verdict.
+fn apart(case: &Case, tests: &[Test<'_>], out: &mut Vec<Finding>) {
+    let deepest = deepest(case).map_or(String::new(), |d| format!(", {d}"));
+    let words = |t: &Test<'_>| match t.shallow {
+        Some("") => format!("only a shallower state{}", t.share()),
+        Some(which) => format!("only {which}{}", t.share()),
+        None => format!("the deepest{deepest}{}", t.share()),
+    };
+    let list: Vec<String> = tests.iter().map(words).collect();
+    let f = Finding::new(("mode-partial", Area::Mode, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "The tests of the text came out differently. In their order the machine reached {}.",
+            list.join("; then ")
+        ))
+        .shown_by(tests.iter().flat_map(Test::shown).take(8));
+    out.push(f);
+    let step = tests.windows(2).find(|w| w[0].shallow.is_some() != w[1].shallow.is_some());
+    let Some([a, b]) = step else { return };
+    let Some(command) = changed(case, a, b) else { return };
+    let how = if b.shallow.is_none() { "came" } else { "was missed" };
+    let f = Finding::new(("block-change", Area::Mode, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "The deepest state of S0ix{deepest} {how} in the test after `{}`: what that changed makes the difference.",
+            command_of(command)
+        ))
+        .look("Keep the change where it may stay (a udev rule, a service, the kernel's command line), and find the device behind what it changed.")
+        .shown_by([Evidence::from(a.verdict), Evidence::from(command), Evidence::from(b.verdict)]);
+    out.push(f);
+}
+
+/// What Intel's S0ix self-test concludes.
 fn selftest(case: &Case, out: &mut Vec<Finding>) {
     let find = |word: &str| case.messages.first_having(word);
     let is_test =
@@ -150,35 +240,28 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     if is_test.is_none() {
         return;
     }
-    let share = column(case, "SYS%LPI");
-    let package = column(case, "Pk%pc10").or_else(|| column(case, "Pkg%pc10"));
-    let percent = |p: Option<(&Message, u64)>| p.map(|(_, n)| percent(n));
-    let spent =
-        percent(share).map_or(String::new(), |p| format!(" It was in S0ix for {p} of the test."));
-    let evidence = |m: &Message| {
-        let rows = share.iter().chain(&package).map(|r| r.0);
-        let mut all = lines([m].into_iter().chain(rows));
-        all.dedup_by_key(|e| e.line);
-        // The test prints on a terminal, without the prefix of a log.
-        all.iter_mut().for_each(|e| e.doubtful = false);
-        all
-    };
-    if let Some(m) = find("only get shallower S0ix substate residency") {
-        let rest = m.after("residency:").unwrap_or("").split_whitespace().next().unwrap_or("");
-        let which = if rest.is_empty() { String::new() } else { format!(" {rest}") };
-        let deepest = deepest(case).map_or(String::new(), |d| format!(", not the deepest ({d})"));
-        let f = Finding::new(("mode-partial", Area::Mode, Level::Risk), Confidence::Certain)
-            .says(format!("The machine reached only a shallower state of S0ix{which}{deepest}.{spent}"))
-            .look("substate_status_registers of pmc_core, read after the sleep, lists what the deeper state requires and did not get.")
-            .shown_by(evidence(m));
-        out.push(because(case, f));
+    let tests = tests(case);
+    if tests.iter().any(|t| t.shallow.is_some()) && tests.iter().any(|t| t.shallow.is_none()) {
+        apart(case, &tests, out);
         return;
     }
-    if let Some(m) = find("Congratulations! Your system achieved") {
-        let f = Finding::new(("mode-hardware", Area::Mode, Level::Note), Confidence::Certain)
-            .says(format!("The machine reached S0ix in the self-test.{spent}"))
-            .shown_by(evidence(m));
-        out.push(f);
+    if let Some(t) = tests.last() {
+        let spent = t.share.map_or(String::new(), |s| {
+            format!(" It was in S0ix for {} of the test.", percent(s.1))
+        });
+        let f = |id, level| Finding::new((id, Area::Mode, level), Confidence::Certain);
+        let Some(which) = t.shallow else {
+            let words = format!("The machine reached S0ix in the self-test.{spent}");
+            out.push(f("mode-hardware", Level::Note).says(words).shown_by(t.shown()));
+            return;
+        };
+        let which = if which.is_empty() { String::new() } else { format!(" {which}") };
+        let deepest = deepest(case).map_or(String::new(), |d| format!(", not the deepest ({d})"));
+        let f = f("mode-partial", Level::Risk)
+            .says(format!("The machine reached only a shallower state of S0ix{which}{deepest}.{spent}"))
+            .look("substate_status_registers of pmc_core, read after the sleep, lists what the deeper state requires and did not get.")
+            .shown_by(t.shown());
+        out.push(because(case, f));
         return;
     }
     let none = [
@@ -189,16 +272,20 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         "blocked S0ix since PC10",
     ];
     if let Some(m) = none.iter().find_map(|w| find(w)) {
+        let all = &case.messages[..];
+        let package = column(all, "Pk%pc10").or_else(|| column(all, "Pkg%pc10"));
+        let share = column(all, "SYS%LPI");
         let f = Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain);
         let f = match package.map(|p| p.1) {
             Some(0) => f.says("The machine slept in name only: the self-test counted no S0ix, and the processor's package never reached C10."),
-            Some(_) => f.says(format!(
+            Some(n) => f.says(format!(
                 "The machine slept in name only: the self-test counted no S0ix, while the processor's package was in C10 for {}.",
-                percent(package).unwrap_or_default()
+                percent(n)
             )),
             None => f.says("The machine slept in name only: the self-test counted no S0ix."),
         };
-        out.push(because(case, f.look(CONSTRAINTS).shown_by(evidence(m))));
+        let test = Test { verdict: m, shallow: None, share, package };
+        out.push(because(case, f.look(CONSTRAINTS).shown_by(test.shown())));
     }
 }
 

@@ -85,41 +85,44 @@ fn between(case: &Case, mut grew: Vec<Source>, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
-/// Of `/sys/class/wakeup/wakeupN/`.
+/// Of `/sys/class/wakeup/wakeupN/`, in whatever order its files were read: of each the last
+/// reading.
 fn listed(case: &Case) -> Vec<Source> {
     let ours = |v: &&Value| v.path.starts_with("/sys/class/wakeup/");
-    let shows = |folder: &str, name: &str| {
-        case.values.iter().any(|v| v.folder() == folder && v.name() == name)
-    };
-    let is = |v: &&Value| match v.name() {
-        "active_time_ms" => true,
+    let mut folders: Vec<(&str, Vec<&Value>)> = Vec::new();
+    for v in case.values.iter().filter(ours) {
+        match folders.iter_mut().find(|f| f.0 == v.folder()) {
+            Some(f) => f.1.push(v),
+            None => folders.push((v.folder(), vec![v])),
+        }
+    }
+    let source = |(folder, files): &(&str, Vec<&Value>)| {
+        let file = |name: &str| files.iter().rfind(|v| v.name() == name).copied();
+        let count = |name: &str| file(name).and_then(|v| v.value.parse::<u64>().ok());
+        let name = file("name").map(|v| v.value.as_str());
+        let name = name.unwrap_or(folder.rsplit('/').next().unwrap_or(folder));
         // From 7.x on: a source that was activated once more than it was relaxed is active
         // (drivers/base/power/wakeup.c:wakeup_source_deactivate).
-        "relax_count" => !shows(v.folder(), "active_time_ms"),
-        _ => false,
-    };
-    let source = |v: &Value| {
-        let folder = v.folder();
-        let of = |name: &str| {
-            let path = format!("{folder}/{name}");
-            case.values.iter().find(|v| v.path == path).map(|v| v.value.as_str())
+        let relaxed = || {
+            let begun = count("active_count")? > count("relax_count")?;
+            Some((u64::from(begun), file("relax_count")?))
         };
-        let name = of("name").unwrap_or(folder.rsplit('/').next().unwrap_or(folder));
+        let active = count("active_time_ms").zip(file("active_time_ms")).or_else(relaxed);
+        let woke = count("wakeup_count").zip(file("wakeup_count"));
+        let shown = match (active, woke) {
+            (Some((1.., v)), _) | (_, Some((1.., v))) => v,
+            (Some((_, v)), _) | (_, Some((_, v))) => v,
+            _ => return None,
+        };
         Some(Source {
             name: name.to_string(),
-            active: match v.name() {
-                "relax_count" => {
-                    let begun: u64 = of("active_count")?.parse().ok()?;
-                    u64::from(begun > v.value.parse().ok()?)
-                }
-                _ => v.value.parse().ok()?,
-            },
-            woke: of("wakeup_count").and_then(|n| n.parse().ok()).unwrap_or(0),
+            active: active.map_or(0, |a| a.0),
+            woke: woke.map_or(0, |w| w.0),
             events: 0,
-            evidence: crate::evidence::value(v),
+            evidence: crate::evidence::value(shown),
         })
     };
-    case.values.iter().filter(ours).filter(is).filter_map(source).collect()
+    folders.iter().filter_map(source).collect()
 }
 
 /// Columns of a row, where bars part them: `dumpsys suspend_control_internal` of Android

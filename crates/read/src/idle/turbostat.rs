@@ -96,6 +96,11 @@ struct Reading<'a> {
     begin: usize,
     /// A line ended early, as those of later threads and cores do.
     short: bool,
+    /// The line above says how long a command ran (`10.931644 sec`): what follows is one
+    /// measurement (turbostat.c:fork_it).
+    timed: bool,
+    /// The table below is one measurement.
+    single: bool,
     /// The last line belongs to a table.
     inside: bool,
     /// Words, a command or another caption since the last line of a table.
@@ -118,13 +123,14 @@ struct Line {
 }
 
 impl Reading<'_> {
-    /// Without a column that names CPUs, lines are those of the machine and of its
-    /// CPUs if one ended early; else each is an interval of its own.
+    /// Without a column that names CPUs, lines are those of the machine and of its CPUs if one
+    /// ended early, if they are of one measurement, or if all of them have the same package
+    /// counters; else each is an interval of its own.
     fn end_block(&mut self, run: Option<&mut Run>) {
-        let Some(run) = run.filter(|_| !self.head.cpus && std::mem::take(&mut self.short)) else {
-            return;
-        };
-        if self.begin < run.intervals.len() {
+        let of_one = std::mem::take(&mut self.short) | std::mem::take(&mut self.single);
+        let Some(run) = run.filter(|_| !self.head.cpus) else { return };
+        let block = run.intervals.get(self.begin..).unwrap_or_default();
+        if self.begin < run.intervals.len() && (of_one || is_one_package(block)) {
             let cpus = run.intervals.split_off(self.begin + 1);
             run.intervals[self.begin].cpus.extend(cpus.into_iter().map(|i| i.machine));
         }
@@ -231,6 +237,17 @@ impl Reading<'_> {
     }
 }
 
+/// Whether lines have the same counters of a package, some of them no 0: those are of one moment.
+fn is_one_package(block: &[Interval]) -> bool {
+    let counters = |i: &Interval| -> Vec<i64> {
+        let of = |c: &str| ["Pkg%pc", "Pk%pc", "SYS%LPI", "CPU%LPI"].iter().any(|p| c.starts_with(p));
+        i.machine.iter().filter(|(c, _)| of(c)).map(|c| *c.1).collect()
+    };
+    let Some(first) = block.first().map(counters) else { return false };
+    let told = first.iter().filter(|n| **n != 0).count() > 1;
+    block.len() > 1 && told && block.iter().all(|i| counters(i) == first)
+}
+
 /// Shares of hardware states that exceed the whole: columns are misplaced.
 fn is_impossible(row: &Row) -> bool {
     let shares = row.iter().filter(|(c, _)| c.starts_with("CPU%c") || c.as_str() == "Busy%");
@@ -249,6 +266,8 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         head: Head::default(),
         begin: 0,
         short: false,
+        timed: false,
+        single: false,
         inside: false,
         apart: false,
         caption: None,
@@ -273,6 +292,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
                 r.begin_run(out);
             }
             r.begin = out.last().map_or(0, |r| r.intervals.len());
+            r.single = std::mem::take(&mut r.timed);
             (r.inside, r.headless, r.caption) = (true, false, None);
             continue;
         }
@@ -284,6 +304,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
             r.note(line, out);
             continue;
         };
+        r.timed = false;
         let first = out.last().is_some_and(|run| run.intervals.len() == r.begin);
         while let Some((_, next)) = lines.next_if(|l| r.head.goes_on(&row, l.1, first)) {
             if first {
@@ -327,6 +348,8 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
 impl Reading<'_> {
     /// A line that is none of a table.
     fn note(&mut self, line: &str, out: &mut [Run]) {
+        let blank = line.trim().is_empty();
+        self.timed = crate::night::interval(line).is_some() || self.timed && blank;
         match between(line) {
             Between::Nothing => {}
             Between::Message => self.inside = false,

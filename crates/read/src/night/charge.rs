@@ -302,6 +302,17 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
             ];
         }
     }
+    // Each figure behind the name of its battery.
+    let named: Vec<Charge> = list
+        .windows(2)
+        .map(|w| (w[0].1, &w[1]))
+        .chain(list.first().map(|q| (0, q)))
+        .map(|(from, q)| Charge { battery: battery(&text[from..q.0]), ..charge(q, stamp(text), None) })
+        .filter(|c| !c.battery.is_empty())
+        .collect();
+    if named.len() > 1 && named.len() == list.len() && by == Teller::Program {
+        return named;
+    }
     let all: Vec<Charge> =
         labelled(text).iter().map(|q| charge(q, stamp(text), side(lower))).collect();
     if all.len() > 1 && by == Teller::Program {
@@ -346,6 +357,15 @@ fn discharged(text: &str) -> Option<Drain> {
         by_program: true,
         ..Drain::default()
     })
+}
+
+/// `2% battery discharged in 1053.000000 seconds time` of systemd (src/sleep/sleep.c, 252):
+/// per cent and seconds.
+pub(super) fn discharged_in(text: &str) -> Option<(i64, i64)> {
+    let (head, rest) = text.split_once("% battery discharged in ")?;
+    let (percent, _) = decimal(head.rsplit([' ', ':']).next()?)?;
+    let seconds = duration(rest)?;
+    (seconds > 0).then_some((percent, seconds))
 }
 
 /// `Battery BAT0 lost 270000 µWh (0.81%) [Average rate 2.23W]` of AMD's report
@@ -394,8 +414,9 @@ fn hook(text: &str, lower: &str) -> Option<Window> {
 /// A row of what was used in a time: `5.5h  410,000 uAh = 74.5 mA  (capacity 81% -> 77%)`, `| Airplane
 /// mode | 31m12.5s | 120 mAh | 4.1%/h |`, `512 mAh consumed` with the time in the line `before`.
 pub(crate) fn window(text: &str, lower: &str, before: &str, next: &str) -> Option<Window> {
-    if let Some(w) = hook(text, lower) {
-        return Some(w);
+    // A line of such a hook that is of no sleep is none of another form.
+    if lower.contains("dt = ") && lower.contains("dq = ") {
+        return hook(text, lower);
     }
     let none = "full charge|full capacity|fully|to full|design|combined|total|left|remain|expected|learned|since ";
     if has(lower, none) {
@@ -463,7 +484,17 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     if let Some(c) = file().filter(|_| by != Teller::Person) {
         return vec![Fact::Charge(c)];
     }
-    if let Some(d) = report(text).or_else(|| discharged(text)) {
+    let rate = || {
+        let (percent, seconds) = discharged_in(text)?;
+        Some(Drain {
+            percent: Some(percent),
+            seconds: Some(seconds),
+            of_sleep: true,
+            by_program: true,
+            ..Drain::default()
+        })
+    };
+    if let Some(d) = report(text).or_else(|| discharged(text)).or_else(rate) {
         return vec![Fact::Drain(d)];
     }
     // A state of the platform has per cents too.

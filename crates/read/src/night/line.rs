@@ -97,6 +97,12 @@ pub(crate) fn table_of(command: &str) -> Option<&'static str> {
     command.split([' ', '"', '\'']).find_map(table)
 }
 
+/// The file that `head` and `tail` name above each of several, `==> /sys/a/b <==` (coreutils,
+/// head.c:write_header).
+pub(crate) fn file_heading(text: &str) -> Option<&str> {
+    text.trim().strip_prefix("==> ")?.strip_suffix(" <==")
+}
+
 /// The table that a line announces: its name alone, with a colon or between marks.
 pub(crate) fn heading(text: &str) -> Option<&'static str> {
     let name =
@@ -266,16 +272,28 @@ pub(crate) fn idles(command: &str) -> Option<u64> {
 
 /// Files that the commands of a line read, in their order, and how many of them before the
 /// machine sleeps, if one of the commands sends it to sleep.
-pub(crate) fn reads(command: &str) -> (Vec<&str>, Option<usize>) {
+pub(crate) fn reads(command: &str) -> (Vec<String>, Option<usize>) {
     // What a loop prints comes again and again.
     let looped = command.contains("; do");
     let (mut all, mut before) = (Vec::new(), None);
     for part in command.split([';', '&']).take(if looped { 1 } else { usize::MAX }) {
-        all.extend(reads_one(part));
+        all.extend(reads_one(part).into_iter().flat_map(braced));
         before = before.or(sleeps(part).map(|_| all.len()));
     }
     (all, before)
 }
+
+/// The words that a shell makes of one with braces: `/sys/a/{b,c}` is two files.
+fn braced(word: &str) -> Vec<String> {
+    let parts = word.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
+    let Some((head, (list, tail))) = parts.filter(|p| p.1.0.contains(',')) else {
+        return vec![word.to_owned()];
+    };
+    list.split(',').map(|one| format!("{head}{one}{tail}")).take(MOST_WORDS).collect()
+}
+
+/// So many files one word is at most.
+const MOST_WORDS: usize = 64;
 
 /// Files that one command reads.
 fn reads_one(command: &str) -> Vec<&str> {
@@ -339,10 +357,12 @@ mod tests {
             (idles("sleep 30"), idles("sleep 5; cat x"), idles("asleep 5")),
             (Some(30), Some(5), None)
         );
+        assert_eq!(reads("head -4 /a/{b,c}/d").0, ["/a/b/d", "/a/c/d"]);
+        assert_eq!(file_heading("==> /sys/x/ddr <=="), Some("/sys/x/ddr"));
         assert_eq!(reads("sudo cat /a/b /c").0, ["/a/b", "/c"]);
         assert_eq!(reads("cat /a |grep x").0, ["/a"]);
-        assert_eq!(reads("date; cat /a && head -1 /b; grep x /c"), (vec!["/a", "/b"], None));
-        assert_eq!(reads("cat /a; systemctl suspend; cat /b"), (vec!["/a", "/b"], Some(1)));
+        assert_eq!(reads("date; cat /a && head -1 /b; grep x /c"), (vec!["/a".into(), "/b".into()], None));
+        assert_eq!(reads("cat /a; systemctl suspend; cat /b"), (vec!["/a".into(), "/b".into()], Some(1)));
         assert!(reads("echo /a").0.is_empty());
     }
 }

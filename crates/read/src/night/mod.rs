@@ -24,13 +24,14 @@ mod round;
 mod table;
 mod tool;
 
-use dormouse_doctor::night::charge::Teller;
+use dormouse_doctor::night::charge::{Charge, Gauge, Side, Teller};
 use dormouse_doctor::night::machine::Hardware;
 use dormouse_doctor::night::report::Report;
 use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
 pub(crate) use line::is_of_sleep;
+pub(crate) use table::interval;
 use line::{Rest, plain};
 use table::{Tables, Turbo};
 
@@ -175,6 +176,11 @@ impl Reading {
             return 0;
         }
         self.open = line::heading(text).or(self.open);
+        if let Some(path) = line::file_heading(text) {
+            // `head` and `tail` say themselves whose lines follow.
+            self.files = vec![path.to_owned()];
+            return 0;
+        }
         if let Some((row, took)) = table::ltr(text, rest, &mut self.tables) {
             self.push(at, text, Fact::Latency(row));
             return took;
@@ -222,7 +228,7 @@ impl Reading {
         self.battery.clear();
         self.when = None;
         let (files, before) = line::reads(command);
-        self.files = files.iter().map(ToString::to_string).collect();
+        self.files = files;
         self.open = line::table_of(command);
         if self.open == Some("ltr_show") {
             self.tables.another();
@@ -281,7 +287,7 @@ impl Reading {
             .and_then(|n| count::of_file(file, n))
             .or_else(|| machine::of_file(file, text))
             .or_else(|| charge::of_file(file, text));
-        let Some(fact) = fact else { return false };
+        let Some(fact) = fact.map(|f| self.with_time(f)) else { return false };
         let file = self.files.remove(0);
         self.push(at, &format!("{file}: {}", text.trim()), fact);
         if self.after > 0 && self.files.len() == self.after {
@@ -429,6 +435,9 @@ impl Reading {
         if name.is_none() && !below() {
             return false;
         }
+        if self.files.len() > 1 {
+            self.files.remove(0);
+        }
         let name = name.unwrap_or_else(|| std::mem::take(&mut self.domain));
         let name = if name.is_empty() { "a power domain".into() } else { name };
         self.push(at, text, Fact::Count(Count { name, of: Counts::Entries, value }));
@@ -525,6 +534,23 @@ impl Reading {
         alone
     }
 
+    /// What systemd says that the sleep before a reading took: reading and rate are both sides
+    /// of it.
+    fn rated(&mut self, text: &str, at: u64) -> bool {
+        let Some((used, seconds)) = charge::discharged_in(text) else { return false };
+        let Some(Item { line, fact: Fact::Charge(c), .. }) = self.night.items.last_mut() else {
+            return false;
+        };
+        if at - *line > 3 || c.of != Gauge::Percent {
+            return false;
+        }
+        let after = Charge { side: Some(Side::After), at: None, of_sleep: true, ..c.clone() };
+        *c = Charge { value: c.value + used, side: Some(Side::Before), ..after.clone() };
+        self.push(at, text, Fact::Lasted(u64::try_from(seconds).unwrap_or(0)));
+        self.push(at, text, Fact::Charge(after));
+        true
+    }
+
     /// A line of words: a caption, what a battery did, a part of a sentence.
     fn said(&mut self, text: &str, lower: &str, at: u64) {
         let near = |i: &usize| self.night.items.len() - i <= BELOW;
@@ -541,6 +567,9 @@ impl Reading {
             self.substates.clear();
         }
         if !sentence {
+            if self.rated(text, at) {
+                return;
+            }
             let facts = charge::read(text, lower, Teller::Program);
             if !facts.is_empty() {
                 for f in facts {

@@ -23,7 +23,28 @@ struct Cost<'a> {
     step: i64,
     seconds: Option<i64>,
     sure: Confidence,
+    battery: &'a str,
     shown: [&'a Item; 2],
+}
+
+impl<'a> Cost<'a> {
+    /// Whether both are of one sleep, by two batteries.
+    fn is_beside(&self, other: &Cost<'_>) -> bool {
+        let line = |c: &Cost<'_>| c.shown.map(|i| i.line);
+        let ([a, b], [c, d]) = (line(self), line(other));
+        let named = !self.battery.is_empty() && !other.battery.is_empty();
+        named && self.battery != other.battery && a <= d && c <= b
+    }
+
+    /// What two batteries of one machine gave: shares of them do not add up, and the one that
+    /// gave more tells.
+    fn join(&mut self, other: Cost<'a>) {
+        if self.of != Gauge::Percent {
+            (self.from, self.to) = (self.from + other.from, self.to + other.to);
+        } else if other.from - other.to > self.from - self.to {
+            *self = other;
+        }
+    }
 }
 
 fn charges(case: &Case) -> Vec<(usize, &Item, &Charge)> {
@@ -80,14 +101,10 @@ fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
 /// So many facts around two readings may tell the length of their sleep.
 const NEAR: usize = 4;
 
-/// What the first sleep took of which a gauge was read on both sides.
-fn pair(case: &Case) -> Option<Cost<'_>> {
-    pairs(case, 1).pop()
-}
-
-/// The same of so many sleeps at most, by the finest gauge that was read.
-fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
-    let mut out = Vec::new();
+/// What each sleep took of which a gauge was read on both sides, by the finest gauge that was
+/// read.
+fn pairs(case: &Case) -> Vec<Cost<'_>> {
+    let mut out: Vec<Cost<'_>> = Vec::new();
     let all = charges(case);
     let known = is_known(case);
     let lasted = case.night.items.iter().any(|i| matches!(i.fact, Fact::Lasted(_)));
@@ -114,9 +131,14 @@ fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
             // Programs say before and after of many things, and people of more.
             let sides = (c.side, d.side) == (Some(Side::Before), Some(Side::After))
                 && (known || c.of_sleep || d.of_sleep || lasted && c.by != Teller::Person);
-            let ordered =
-                sides || (slept || clocked && (known || c.of_sleep)) && c.side != Some(Side::After);
-            if !ordered || c.by != d.by || !are_alike(&item.text, &later.text) {
+            // Two readings at two times are both sides of a sleep once; of further ones something
+            // says so.
+            let spoken = clocked && c.by == Teller::Program && speaks(case);
+            let clocked = clocked && (known || c.of_sleep || spoken);
+            let clocked = clocked && (out.is_empty() || d.side == Some(Side::After) || is_twin(&out, item));
+            let ordered = sides || (slept || clocked) && c.side != Some(Side::After);
+            let again = d.side == Some(Side::Before);
+            if !ordered || again || c.by != d.by || !are_alike(&item.text, &later.text) {
                 continue;
             }
             let by_clock = match (c.at, d.at) {
@@ -128,7 +150,7 @@ fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
             let seconds = said(case.night.between(*at, *end))
                 .or(by_clock.filter(|s| *s > 0))
                 .or_else(|| length(case, *at, *end));
-            out.push(Cost {
+            let cost = Cost {
                 of: gauge,
                 from: c.value,
                 to: d.value,
@@ -136,17 +158,40 @@ fn pairs(case: &Case, most: usize) -> Vec<Cost<'_>> {
                 seconds,
                 sure: match c.by {
                     Teller::File => Confidence::Certain,
-                    Teller::Program => Confidence::Likely,
-                    Teller::Person => Confidence::Guess,
+                    Teller::Program if sides || slept || known || c.of_sleep => Confidence::Likely,
+                    _ => Confidence::Guess,
                 },
+                battery: &c.battery,
                 shown: [item, later],
-            });
-            if out.len() == most {
-                return out;
+            };
+            match out.iter_mut().find(|o| o.is_beside(&cost)) {
+                Some(o) => o.join(cost),
+                None => out.push(cost),
             }
         }
     }
     out
+}
+
+/// Whether a reading stands beside one of a sleep that is known: of another battery.
+fn is_twin(out: &[Cost<'_>], item: &Item) -> bool {
+    out.last().is_some_and(|o| o.shown[0].line.abs_diff(item.line) <= BESIDE)
+}
+
+/// Readings of two batteries stand so many lines apart at most.
+const BESIDE: u64 = 40;
+
+/// Whether somebody speaks of a sleep.
+fn speaks(case: &Case) -> bool {
+    const WORDS: [&str; 7] = ["suspend", "sleep", "standby", "s2idle", "doze", "(s3)", "schlaf"];
+    let of = |i: &Item| match &i.fact {
+        Fact::Words(w) => {
+            let lower = w.to_lowercase();
+            WORDS.iter().any(|s| lower.contains(s))
+        }
+        _ => false,
+    };
+    case.night.items.iter().any(of)
 }
 
 /// A reading of a battery has at best such steps, in uWh and uAh: 10 mWh of ACPI's gauges.
@@ -195,7 +240,7 @@ pub(in crate::rules) fn powers(case: &Case) -> Vec<Power> {
         let [least, about, most] = [used - step, used, used + step].map(watts);
         Power::Drawn { least, about, most, line }
     };
-    let mut out: Vec<Power> = pairs(case, usize::MAX).iter().map(of).chain(reported).collect();
+    let mut out: Vec<Power> = pairs(case).iter().map(of).chain(reported).collect();
     if out.is_empty() && told {
         out.push(Power::Told);
     }
@@ -221,10 +266,12 @@ fn is_known(case: &Case) -> bool {
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     refused(case, out);
-    match pair(case) {
-        Some(cost) => out.extend(measured(case, &cost)),
-        None => out.extend(windows(case).or_else(|| claimed(case))),
-    }
+    let all = pairs(case);
+    out.extend(match &all[..] {
+        [] => windows(case).or_else(|| claimed(case)),
+        [one] => measured(case, one),
+        _ => Some(several(&all)),
+    });
 }
 
 /// So many rows are told.
@@ -239,13 +286,16 @@ fn windows(case: &Case) -> Option<Finding> {
             _ => None,
         })
         .collect();
-    let sleeps = ["suspend", "sleep", "standby", "s2idle", "doze"];
-    let speaks = |i: &Item| match &i.fact {
-        Fact::Words(w) => sleeps.iter().any(|s| w.to_lowercase().contains(s)),
-        _ => false,
+    let known = is_known(case) || all.iter().any(|w| w.1.of_sleep) || speaks(case);
+    // Rows say what they are.
+    let before = all.len();
+    let sleeps = all.iter().any(|w| w.1.of_sleep);
+    let all: Vec<(&Item, &Window)> =
+        all.into_iter().filter(|w| !sleeps || w.1.of_sleep || !is_awake(&w.0.text)).collect();
+    let awake = match before - all.len() {
+        0 => String::new(),
+        n => format!(" {} of an awake machine {} left out.", say::plural(n, "row"), if n == 1 { "is" } else { "are" }),
     };
-    let known =
-        is_known(case) || all.iter().any(|w| w.1.of_sleep) || case.night.items.iter().any(speaks);
     let (first, _) = all.first().filter(|_| known)?;
     let words = |w: &Window| {
         let ma =
@@ -269,10 +319,86 @@ fn windows(case: &Case) -> Option<Finding> {
     let start = if all.len() == 1 { "It drew" } else { "Row by row it drew" };
     Some(
         Finding::new(("night-cost", Area::Mode, Level::Note), Confidence::Likely)
-            .says(format!("{start} {}{more}, by the figures of the text.{uneven} What cost it is not in the text.", list.join("; ")))
+            .says(format!("{start} {}{more}, by the figures of the text.{awake}{uneven} What cost it is not in the text.", list.join("; ")))
             .shown_by([Evidence::from(*first)])
             .shown_by(all.iter().skip(1).take(ROWS - 1).map(|w| Evidence::from(w.0))),
     )
+}
+
+/// Whether a row says that its machine was awake.
+fn is_awake(row: &str) -> bool {
+    let lower = row.to_lowercase();
+    let words = ["awake", "screen on", "in use", "idle on", "testing", "active use", "working"];
+    words.iter().any(|w| lower.contains(w))
+}
+
+/// A rate in the unit of its gauge, of what was used in an hour.
+fn rate(of: Gauge, an_hour: i64) -> String {
+    match of {
+        Gauge::Percent => format!("{} % an hour", tenths(an_hour)),
+        Gauge::Charge => format!("{} mA", milliamperes(an_hour)),
+        _ => format!("{} W", hundredths(an_hour / 1_000)),
+    }
+}
+
+/// `8.5` of 8,500 uA: below 100 mA a digit more.
+fn milliamperes(microamperes: i64) -> String {
+    if microamperes < 100_000 {
+        tenths(microamperes)
+    } else {
+        say::grouped(u64::try_from(microamperes / 1_000).unwrap_or(0))
+    }
+}
+
+/// What several sleeps took, one after the other: none of them is the others' measure.
+fn several(all: &[Cost<'_>]) -> Finding {
+    let hourly = |c: &Cost<'_>| {
+        let seconds = c.seconds.filter(|s| *s > 0)?;
+        Some((c.from - c.to).saturating_mul(3_600) / seconds)
+    };
+    let words = |c: &Cost<'_>| {
+        let used = c.from - c.to;
+        let Some(seconds) = c.seconds.filter(|s| *s > 0) else {
+            return format!("{} to {}", figure(c.of, c.from), figure(c.of, c.to));
+        };
+        let step = step(c);
+        let of = match used {
+            ..0 => "it was charged".to_string(),
+            _ if used <= step => {
+                let most = (used + step).saturating_mul(3_600) / seconds;
+                format!("less than {}", rate(c.of, most))
+            }
+            _ => rate(c.of, used.saturating_mul(3_600) / seconds),
+        };
+        format!("{} in {} ({of})", figure(c.of, used.max(0)), span(seconds))
+    };
+    let list: Vec<String> = all.iter().take(ROWS).map(words).collect();
+    let more = all.len().saturating_sub(ROWS);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    // The longest tells most of a night.
+    let longest = all.iter().max_by_key(|c| c.seconds);
+    let hot = longest.is_some_and(|c| {
+        let known = c.of == Gauge::Percent && c.from - c.to > step(c);
+        known && c.seconds >= Some(SHORT) && hourly(c) >= Some(HOT)
+    });
+    let real = || all.iter().filter(|c| c.seconds >= Some(SHORT) && c.from >= c.to);
+    let most = real().filter(|c| c.from - c.to > step(c)).filter_map(hourly).max();
+    let least = real().filter_map(|c| {
+        let seconds = c.seconds.filter(|s| *s > 0)?;
+        Some((c.from - c.to + step(c)).saturating_mul(3_600) / seconds)
+    });
+    let uneven = most.zip(least.min()).is_some_and(|(most, least)| most >= least * 2);
+    let uneven = if uneven {
+        " They differ by more than twice: no one of them tells what a night costs, and what was different is not in these lines."
+    } else {
+        ""
+    };
+    let level = if hot { Level::Risk } else { Level::Note };
+    let sure = all.iter().map(|c| c.sure).max().unwrap_or(Confidence::Likely);
+    let f = Finding::new(("night-cost", Area::Mode, level), sure)
+        .says(format!("Sleep by sleep the battery gave {}{more}.{uneven}", list.join("; ")))
+        .shown_by(all.iter().take(ROWS).flat_map(|c| c.shown.map(Evidence::from)));
+    if hot { f.look(HOW) } else { f }
 }
 
 /// A figure in the unit of its gauge.
@@ -319,13 +445,7 @@ fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
         Gauge::Percent => Some(an_hour),
         of => full(case, of).map(|f| an_hour.saturating_mul(100_000) / f),
     };
-    let rate = match c.of {
-        Gauge::Percent => format!("{} % an hour", tenths(an_hour)),
-        Gauge::Charge => {
-            format!("{} mA", say::grouped(u64::try_from(an_hour / 1_000).unwrap_or(0)))
-        }
-        _ => format!("{} W", hundredths(an_hour / 1_000)),
-    };
+    let rate = rate(c.of, an_hour);
     let of_full = match (c.of, share) {
         (Gauge::Percent, _) | (_, None) => String::new(),
         (_, Some(s)) => format!(", {} % of the battery an hour", tenths(s)),

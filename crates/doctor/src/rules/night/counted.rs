@@ -72,6 +72,9 @@ fn length(between: &[Item]) -> Option<Length> {
     (seconds > 0).then_some(Length { seconds: seconds.min(YEAR), ordered: !reported })
 }
 
+/// Readings may stand so many s apart from the sleep that they are of.
+const SLACK: u64 = 60;
+
 /// No sleep is longer, in s.
 const YEAR: u64 = 366 * 86_400;
 
@@ -89,6 +92,8 @@ fn pairs(case: &Case) -> Vec<Pair<'_>> {
     let mut last: HashMap<(&str, Counts), (usize, &Item, &Count)> = HashMap::new();
     let mut out = Vec::new();
     let slept_once = succeeded(case).is_some();
+    let lengths = turns::lengths(case);
+    let seconds = |ms: i64| u64::try_from(ms / 1_000).ok().filter(|s| *s > 0);
     for (end, next, later) in case.night.counts() {
         let Some((at, item, c)) = last.insert((&later.name, later.of), (end, next, later)) else {
             continue;
@@ -107,13 +112,26 @@ fn pairs(case: &Case) -> Vec<Pair<'_>> {
             || !modes.is_empty()
             || between.iter().any(|i| matches!(i.fact, Fact::Slept(_)));
         let told = !seen && between.iter().any(says_after);
+        let logged = lengths.iter().filter(|l| item.line < l.0 && l.0 < next.line);
+        let logged = seconds(logged.map(|l| l.1).sum());
+        let length = length(between).or(logged.map(|seconds| Length { seconds, ordered: false }));
+        // The one sleep of the text, whose log stands beside the readings.
+        let beside = || match lengths[..] {
+            [(line, ms)] if !seen && !(item.line < line && line < next.line) => seconds(ms),
+            _ => None,
+        };
+        let fits = |s: &u64| by >= LEAST && by <= s.saturating_add(SLACK).saturating_mul(1_000_000);
+        let aside = length.is_none() || told;
+        let beside = if aside { beside().filter(fits) } else { None };
+        let length = beside.map(|seconds| Length { seconds, ordered: false }).or(length);
+        let told = told || beside.is_some();
         out.push(Pair {
             name: &later.name,
             of: later.of,
             by,
             slept: (seen || told) && !other,
             told,
-            length: length(between),
+            length,
             lines: [item, next],
         });
     }
@@ -164,7 +182,9 @@ pub(super) fn rule(depth: Depth) -> (&'static str, Area, Level) {
 pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
     let pairs = pairs(case);
     let of = |p: &&Pair<'_>| p.slept && matches!(p.of, Counts::System | Counts::Substate);
-    let Some(most) = pairs.iter().filter(of).max_by_key(|p| p.by) else { return Vec::new() };
+    let Some(most) = pairs.iter().filter(of).max_by_key(|p| p.by) else {
+        return last_share(case).into_iter().collect();
+    };
     let same = pairs.iter().filter(of).filter(|p| (p.name, p.of) == (most.name, most.of));
     let share = |p: &Pair<'_>| {
         let length = p.length.filter(|l| l.seconds > 0)?;
@@ -173,6 +193,16 @@ pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
         Some(Share { thousandths, ordered: length.ordered, line: p.lines[1].line })
     };
     same.filter_map(share).collect()
+}
+
+/// The share of the one sleep of a text that a counter of the last sleep has.
+fn last_share(case: &Case) -> Option<Share> {
+    let (seconds, _) = turns::asleep(case).filter(|a| a.1 == 1 && a.0 > 0)?;
+    let last = case.night.counts().filter(|c| c.2.of == Counts::Last);
+    let (_, item, c) = last.max_by_key(|c| c.2.value)?;
+    let thousandths = i128::from(c.value) * 100_000 / (i128::from(seconds) * 1_000_000);
+    let thousandths = i64::try_from(thousandths).ok().filter(|t| *t <= 101_000)?;
+    Some(Share { thousandths, ordered: false, line: item.line })
 }
 
 /// Substates of S0ix, of which tables name the deepest last: it was entered, or one above it.
@@ -443,7 +473,13 @@ fn domains(pairs: &[Pair<'_>], case: &Case, out: &mut Vec<Finding>) {
     let of = |p: &&Pair<'_>| p.of == Counts::Entries;
     let still: Vec<&Pair<'_>> = pairs.iter().filter(of).filter(|p| p.slept && p.by == 0).collect();
     let moved: Vec<&Pair<'_>> = pairs.iter().filter(of).filter(|p| p.by > 0).collect();
-    let list = |l: &[&Pair<'_>]| l.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    let list = |l: &[&Pair<'_>]| {
+        let times = |p: &&Pair<'_>| match usize::try_from(p.by).unwrap_or(0) {
+            0 => p.name.to_string(),
+            n => format!("{} ({})", p.name, say::once(n)),
+        };
+        l.iter().map(times).collect::<Vec<_>>().join(", ")
+    };
     if still.is_empty() && moved.is_empty() {
         let zero: Vec<(usize, &Item, &Count)> =
             case.night.counts().filter(|c| c.2.of == Counts::Entries).collect();

@@ -151,7 +151,7 @@ fn change(case: &Case, first: usize, last: usize) -> Option<(&Item, Option<Strin
 }
 
 /// Whether a command changes how a machine sleeps.
-pub(crate) fn is_change(command: &str) -> bool {
+pub(in crate::rules) fn is_change(command: &str) -> bool {
     let writes = command.contains("/sys/") && (command.contains('>') || command.contains("tee "));
     writes && !command.contains("/sys/power/state")
         || ["modprobe -r", "rmmod ", "setpci ", "powertop --auto-tune"]
@@ -159,7 +159,7 @@ pub(crate) fn is_change(command: &str) -> bool {
             .any(|c| command.contains(c))
 }
 
-pub(crate) fn command_of(item: &Item) -> &str {
+pub(in crate::rules) fn command_of(item: &Item) -> &str {
     match &item.fact {
         Fact::Command(c) => c,
         _ => &item.text,

@@ -1,7 +1,9 @@
 //! Sleeps of a text by the clock on the wall.
 
+use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::night::{Fact, Item};
+use crate::rules::mode::timekeeping;
 
 /// One sleep: begin and end in ms of the wall clock, and its lines.
 pub(crate) struct Turn<'a> {
@@ -44,8 +46,38 @@ pub(crate) fn turns(case: &Case) -> Vec<Turn<'_>> {
 /// Lines of one begin stand so many ms apart at most.
 const TOGETHER: i64 = 30_000;
 
-/// How long the sleeps of a text took in all by the wall clock, in s, and how many they are.
+/// How long an attempt slept by the kernel's own clock, in ms: what ran of it between entry and
+/// exit, and what timekeeping says stood still (kernel/time/timekeeping_debug.c).
+fn by_kernel(case: &Case, a: &Attempt) -> Option<i64> {
+    let stood: i64 = case.of(a).iter().filter_map(timekeeping).map(|t| t.0).sum();
+    let ran = a.exit.zip(a.entry).map_or(0, |(to, from)| (to.0 - from.0).max(0));
+    (stood > 0).then(|| stood.saturating_add(ran) / 1_000_000)
+}
+
+/// Lengths of the sleeps of a text, each with its first line, in ms: by the kernel's own word,
+/// else by the clock on the wall.
+pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
+    let own = |a: &Attempt| Some((case.messages[a.first].line, by_kernel(case, a)?));
+    let told = case.attempts.iter().filter(|a| a.closed && !a.inside).filter_map(own);
+    let mut told: Vec<(u64, i64)> = told.collect();
+    for t in turns(case) {
+        let wall = t.to - t.from;
+        match told.iter_mut().find(|k| (t.begin.line..=t.end.line).contains(&k.0)) {
+            // Stamps of an attempt may be of the wall clock, which counts the sleep already.
+            Some(k) if k.1 > wall + STAMP => k.1 = wall,
+            Some(_) => {}
+            None => told.push((t.begin.line, wall)),
+        }
+    }
+    told.sort_unstable();
+    told
+}
+
+/// A stamp of the wall clock may be so many ms off.
+const STAMP: i64 = 1_000;
+
+/// How long the sleeps of a text took in all, in s, and how many they are.
 pub(in crate::rules) fn asleep(case: &Case) -> Option<(i64, usize)> {
-    let all = turns(case);
-    (!all.is_empty()).then(|| (all.iter().map(|t| (t.to - t.from) / 1_000).sum(), all.len()))
+    let all = lengths(case);
+    (!all.is_empty()).then(|| (all.iter().map(|l| l.1 / 1_000).sum(), all.len()))
 }
