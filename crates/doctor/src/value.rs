@@ -40,15 +40,55 @@ fn sysctl(text: &str) -> Option<(String, String)> {
     (ours && number).then(|| (["/proc/sys/kernel/", name].concat(), value.to_string()))
 }
 
-/// The file that a command with such a path at its end reads.
-fn read_by(text: &str) -> Option<&str> {
-    let at = FILES.iter().find_map(|f| text.find(f))?;
-    let command = text[..at].trim_end();
-    let reads = ["cat", "more", "less", "head"].iter().any(|c| {
+/// The files that a line of commands reads, in their order, of which each has one line: nothing
+/// where another command prints too.
+fn read_by(text: &str) -> Vec<String> {
+    if !FILES.iter().any(|f| text.contains(f)) {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for part in text.split([';', '&']).filter(|p| !p.trim().is_empty()) {
+        match read_by_one(part) {
+            Some(files) => out.extend(files),
+            None => return Vec::new(),
+        }
+    }
+    out
+}
+
+/// The files that a command with such paths at its end reads.
+fn read_by_one(text: &str) -> Option<Vec<String>> {
+    let at = FILES.iter().filter_map(|f| text.find(f)).min()?;
+    let mut command = text[..at].trim_end();
+    while let Some((before, word)) = command.rsplit_once(' ')
+        && word.starts_with('-')
+    {
+        command = before.trim_end();
+    }
+    let reads = ["cat", "more", "less", "head", "tail"].iter().any(|c| {
         command.strip_suffix(c).is_some_and(|b| b.is_empty() || b.ends_with([' ', '$', '#']))
     });
-    let path = &text[at..];
-    (reads && !path.contains([' ', '*', ':'])).then_some(path)
+    let paths = &text[at..];
+    let known = |w: &str| FILES.iter().any(|f| w.starts_with(f));
+    let fits = reads && paths.split_whitespace().all(known) && !paths.contains(['*', ':', '|', '>']);
+    fits.then(|| paths.split_whitespace().flat_map(braced).collect())
+}
+
+/// The words that a shell makes of one with braces: `/sys/a/{b,c}` is two files.
+fn braced(word: &str) -> Vec<String> {
+    let parts = word.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
+    let Some((head, (list, tail))) = parts else { return vec![word.to_string()] };
+    list.split(',').map(|one| format!("{head}{one}{tail}")).take(MOST).collect()
+}
+
+/// So many files one word is at most.
+const MOST: usize = 64;
+
+/// The file that `head` and `tail` name above each of several, `==> /sys/a/b <==` (coreutils,
+/// head.c:write_header).
+fn heading(text: &str) -> Option<String> {
+    let path = text.strip_prefix("==> ")?.strip_suffix(" <==")?;
+    FILES.iter().any(|f| path.starts_with(f)).then(|| path.to_string())
 }
 
 /// The folder of a prompt that runs `grep`: `root@h:/sys/power$ grep -r "" *`.
@@ -139,15 +179,15 @@ const MARKS: [&str; 6] = ["/sys/", "/proc/sys", "kernel.", " grep ", "*", "`"];
 /// What `messages` show.
 pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
-    let mut waiting: Option<&str> = None;
+    let mut waiting: Vec<String> = Vec::new();
     // Where a `grep` was run: it prints names of that folder.
     let mut folder: Option<&str> = None;
     // The last row of the table of attempts, and so many rows in one piece: one is a word in
     // a sentence.
     let mut stats: Vec<Value> = Vec::new();
     let mut quiet = 0;
-    for m in messages {
-        let nothing = folder.is_none() && waiting.is_none() && stats.is_empty();
+    for (i, m) in messages.iter().enumerate() {
+        let nothing = folder.is_none() && waiting.is_empty() && stats.is_empty();
         if nothing && m.trust == Trust::Logged && !MARKS.iter().any(|w| m.has(w)) {
             quiet += 1;
             continue;
@@ -160,7 +200,8 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
                 let path = [STATS, name].join("/");
                 Value { line: m.line, path, value: value.to_string() }
             }));
-            (quiet, waiting) = (0, None);
+            quiet = 0;
+            waiting.clear();
             continue;
         }
         // Older failures stand below the last one, and "failures:" above.
@@ -179,11 +220,17 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             out.push(Value { line: m.line, path, value: value.trim().to_string() });
             continue;
         }
-        if let Some(path) = waiting.take()
-            && is_content(m, text)
-        {
-            out.push(Value { line: m.line, path: path.to_string(), value: text.to_string() });
+        if let Some(path) = heading(text) {
+            waiting = vec![path];
             continue;
+        }
+        if !waiting.is_empty() {
+            let path = waiting.remove(0);
+            if is_content(m, text) {
+                out.push(Value { line: m.line, path, value: text.to_string() });
+                continue;
+            }
+            waiting.clear();
         }
         if let Some((path, value)) = sysctl(&marked) {
             out.push(Value { line: m.line, path, value });
@@ -196,6 +243,12 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             }
         } else {
             waiting = read_by(text);
+            // Of several files only their number tells which line is whose.
+            let below = messages[i + 1..].iter().take(waiting.len() + 1);
+            let lines = below.take_while(|m| is_content(m, m.text.trim())).count();
+            if waiting.len() > 1 && lines != waiting.len() {
+                waiting.clear();
+            }
         }
     }
     let whole = stats.len() >= ROWS;
@@ -264,6 +317,31 @@ mod tests {
                 ("grep".to_string(), "pm_wakeup_irq: No data available".to_string()),
             ]
         );
+    }
+
+    #[test]
+    fn several_files_of_a_command_answer_in_their_order() {
+        let of = |text: &str| -> Vec<(String, String)> {
+            let message = |(i, t): (usize, &str)| Message {
+                line: i as u64 + 1,
+                time: None,
+                second: None,
+                text: t.to_string().into(),
+                trust: Trust::Prose,
+            };
+            let messages: Vec<Message> = text.lines().enumerate().map(message).collect();
+            let name = |v: Value| (v.path.rsplit_once("/sys/").map_or("", |p| p.1).into(), v.value);
+            shown(&messages).into_iter().map(name).collect()
+        };
+        let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+        let both = [pair("x/a", "3"), pair("x/b", "4")];
+        assert_eq!(of("$ sudo cat /sys/x/a /sys/x/b\n3\n4\n$ "), both);
+        assert_eq!(of("$ cat /sys/x/{a,b}\n3\n4"), both);
+        assert_eq!(of("$ cat /sys/x/a; cat /sys/x/b\n3\n4\n\nthen"), both);
+        assert_eq!(of("# head -n1 /sys/x/{a,b}\n==> /sys/x/a <==\n3\n\n==> /sys/x/b <==\n4"), both);
+        // One of them has more lines than one.
+        assert!(of("$ cat /sys/x/a /sys/x/b\n3\n4\n5").is_empty());
+        assert!(of("$ uptime; cat /sys/x/a /sys/x/b\n1:00 up\n3\n4").is_empty());
     }
 
     #[test]

@@ -153,6 +153,17 @@ pub struct Call {
 }
 
 impl Way {
+    /// Gives each line another number.
+    pub fn renumber(&mut self, number: impl Fn(u64) -> u64) {
+        let steps = self.steps.iter_mut().map(|s| &mut s.line);
+        let figures = self.figures.iter_mut().map(|f| &mut f.line);
+        let marks = self.marks.iter_mut().map(|m| &mut m.line);
+        let calls = self.calls.iter_mut().flat_map(|c| [&mut c.line, &mut c.end]);
+        for line in steps.chain(figures).chain(marks).chain(calls) {
+            *line = number((*line).max(1));
+        }
+    }
+
     /// Whether the text shows anything of this kind.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()

@@ -136,7 +136,8 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     tracker.close_cycle();
     let mut losses = Losses::default();
     let told = |kind: &str| kind == "newest_first";
-    if tracker.losses().list.iter().any(|l| told(l.kind)) {
+    let newest_first = tracker.losses().list.iter().any(|l| told(l.kind));
+    if newest_first {
         losses.add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
     }
     if listener.damaged > 0 {
@@ -163,7 +164,15 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     let mut case = Case::new(messages, &places);
     case.boots = boots;
     case.night = night::read(bytes);
-    case.way = way::read(bytes);
+    case.way = if newest_first {
+        case.night.clocks_turn();
+        let (bytes, numbers) = klog::turned(bytes);
+        let mut way = way::read(&bytes);
+        way.renumber(|line| numbers.get(line as usize - 1).copied().unwrap_or(line));
+        way
+    } else {
+        way::read(bytes)
+    };
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);
     }

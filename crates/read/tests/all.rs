@@ -24,6 +24,7 @@ mod idle_oracle;
 mod invariants;
 mod kernel_log;
 mod night;
+mod nights;
 mod oracle;
 mod perfetto_oracle;
 mod pieces;

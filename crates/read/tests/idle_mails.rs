@@ -271,3 +271,20 @@ fn a_prompt_names_the_cpu_of_what_follows() {
     let r = read_bytes("m", states.as_bytes());
     assert_eq!(r.losses.count("unnamed_cpu"), 3);
 }
+
+#[test]
+fn lines_below_one_measurement_are_of_cpus_and_no_intervals() {
+    let head = "CPU%c1\tCPU%c7\tPkg%pc2\tPk%pc10\n";
+    let rows = "1.00\t80.00\t9.00\t70.00\n1.20\t70.00\t9.00\t70.00\n0.80\t90.00\t9.00\t70.00\n";
+    let of = |text: &str| {
+        let r = read_bytes("t", text.as_bytes());
+        let run = &r.runs[0];
+        (run.intervals.len(), run.mean("CPU%c7"), run.intervals[0].cpus.len())
+    };
+    // turbostat says how long a command ran above the one table of it.
+    assert_eq!(of(&format!("21.500000 sec\n{head}{rows}")), (1, Some(80_000), 2));
+    // CPUs of one package have the same counters of it at one moment.
+    assert_eq!(of(&format!("{head}{rows}")), (1, Some(80_000), 2));
+    let apart = rows.replacen("9.00\t70.00", "8.00\t71.00", 1);
+    assert_eq!(of(&format!("{head}{apart}")), (3, Some(80_000), 0));
+}

@@ -117,7 +117,7 @@ fn really(m: &Modes) -> String {
         list if list.is_empty() => {
             let s2idle = m.trips.get(&Way::S2idle).is_some_and(|t| t.slept > 0);
             if s2idle {
-                "How deep the s2idle sleeps were is not known: nothing counted them.".into()
+                "How deep the s2idle sleeps were, no counter of a recording tells.".into()
             } else {
                 "No s2idle sleep was seen, so how deep it would be is not known.".into()
             }

@@ -193,6 +193,17 @@ impl Night {
         self.items.iter().any(|i| judged(&i.fact))
     }
 
+    /// Puts the begins and ends of sleeps into the order of time, in a text that stands the
+    /// newest line first: what people write around a log goes on as it stands.
+    pub fn clocks_turn(&mut self) {
+        let is_clock = |i: &Item| matches!(i.fact, Fact::Clock { .. });
+        let places: Vec<usize> =
+            (0..self.items.len()).filter(|i| is_clock(&self.items[*i])).collect();
+        for (a, b) in places.iter().zip(places.iter().rev()).take(places.len() / 2) {
+            self.items.swap(*a, *b);
+        }
+    }
+
     /// Facts of one kind, in order, each with its line.
     pub(crate) fn of<'a, T>(
         &'a self,

@@ -7,6 +7,7 @@ mod crash;
 mod disk;
 mod drive;
 pub(crate) mod freezer;
+mod gpe;
 mod hibernation;
 mod host;
 mod image;
@@ -34,13 +35,14 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 24] = [
+pub(crate) const ALL: [Rule; 25] = [
     freezer::judge,
     abort::judge,
     clock::judge,
     mode::judge,
     platform::judge,
     wake::judge,
+    gpe::judge,
     phase::judge,
     hibernation::judge,
     unit::judge,

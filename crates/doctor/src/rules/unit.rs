@@ -64,7 +64,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!("{text} The text has no line of the kernel that says more."))
-        .look("Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too.")
+        .look(format!(
+            "Take the kernel's own log of that moment: journalctl -k -o short-monotonic.{}",
+            if matches!(errno, Some(16) | None) { " A pending wakeup gives EBUSY too." } else { "" }
+        ))
         .times(often)
         .shown_by(lines(said.iter().map(|s| s.0)));
     out.push(match errno {

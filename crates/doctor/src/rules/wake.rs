@@ -202,6 +202,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             (None, Some(r)) => {
                 by.push(format!("IRQ {}{}", e.number, often(e.times)));
                 more += &format!(" IRQ {} is {}.", e.number, r.words);
+                // Those of a PC are of one device each; the one of ACPI is of many.
+                named |= matches!(e.number.as_str(), "1" | "8" | "12");
             }
             (None, None) => by.push(format!("IRQ {}{}", e.number, often(e.times))),
         }

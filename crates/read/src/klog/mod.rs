@@ -36,7 +36,7 @@ use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
 use journal::{Collector, Step};
 pub use last::{Last, last_words};
-pub(crate) use order::MARKS;
+pub(crate) use order::{MARKS, turned};
 pub(crate) use prefix::civil_days;
 pub use prefix::{Record, order_of};
 use state::Log;

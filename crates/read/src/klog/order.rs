@@ -106,6 +106,17 @@ pub(super) fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)
     }
 }
 
+/// A text that stands the newest line first, the other way round, and which line of it each is.
+pub(crate) fn turned(bytes: &[u8]) -> (Vec<u8>, Vec<u64>) {
+    let (mut out, mut numbers) = (Vec::with_capacity(bytes.len() + 1), Vec::new());
+    backwards(bytes, &mut |block, first| {
+        out.extend_from_slice(block);
+        out.push(b'\n');
+        numbers.extend((first..).take(block.split(|b| *b == b'\n').count()));
+    });
+    (out, numbers)
+}
+
 /// Whether the line that begins at `begin` has neither stamp nor brace: a log without
 /// stamps stands line by line.
 fn is_bare(bytes: &[u8], begin: usize) -> bool {

@@ -4,6 +4,7 @@
 use super::count::number;
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::android::{Battery, Kind};
+use dormouse_doctor::night::charge::Window;
 
 /// `8h 2m 1s 3ms` in ms, and what follows.
 fn time(text: &str) -> Option<(u64, &str)> {
@@ -74,6 +75,53 @@ pub(super) fn read(text: &str) -> Option<Fact> {
         lists.into_iter().find_map(|(head, kind)| row(text.strip_prefix(head)?, kind))
     };
     one().map(Fact::Android)
+}
+
+/// A line of the history, `01-31 22:10:05.120 087 status=discharging plug=none charge=3120`, that says
+/// whether the device is charged, and what its battery had.
+pub(super) struct Plugged {
+    /// Since some day.
+    seconds: i64,
+    /// Per cent.
+    level: i64,
+    /// mAh.
+    charge: i64,
+    charging: bool,
+}
+
+/// Days of a year at most, by months of 31.
+const YEAR: i64 = 12 * 31;
+
+/// Reads such a line.
+pub(super) fn plugged(text: &str) -> Option<Plugged> {
+    let mut words = text.split_whitespace();
+    let (day, clock, level) = (words.next()?, words.next()?, words.next()?);
+    let (m, d) = day.split_once('-').filter(|_| day.len() == 5)?;
+    let days = (m.parse::<i64>().ok()? * 31 + d.parse::<i64>().ok()?).clamp(0, YEAR + 31);
+    let time = crate::time_of_day::TimeOfDay::read(clock.as_bytes())?;
+    let level = level.parse().ok().filter(|n| level.len() == 3 && (0..=100).contains(n))?;
+    let of = |name: &str| words.clone().find_map(|w| w.strip_prefix(name));
+    let charging = match of("status=")? {
+        "discharging" => false,
+        "charging" | "full" => true,
+        _ => return None,
+    };
+    let charge = of("charge=")?.parse().ok().filter(|n| (1..1_000_000).contains(n))?;
+    Some(Plugged { seconds: days * 86_400 + time.ms() / 1_000, level, charge, charging })
+}
+
+/// What the battery gave from a line to the one at which it is charged again.
+pub(super) fn given(from: &Plugged, to: &Plugged) -> Option<Window> {
+    let seconds = to.seconds - from.seconds;
+    let used = from.charge - to.charge;
+    let hourly = (from.level - to.level).max(0) * 1_000 * 3_600 / seconds.max(1);
+    (!from.charging && to.charging && seconds >= 3_600 && used > 0).then(|| Window {
+        seconds,
+        charge: Some(used * 1_000),
+        power: None,
+        hourly: Some(hourly),
+        of_sleep: true,
+    })
 }
 
 #[cfg(test)]

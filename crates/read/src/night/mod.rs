@@ -72,6 +72,8 @@ struct Reading {
     before: String,
     /// A table of Android's wake-up reasons was named above.
     reasons: bool,
+    /// The last line of Android's history that says whether it is charged.
+    plugged: Option<android::Plugged>,
     /// Addresses below are of ports outside of D3cold.
     ports: bool,
     /// The last line that is one word: the header of a file of qcom_stats.
@@ -326,9 +328,20 @@ impl Reading {
             self.push(at, text, Fact::Window(w));
             return Some(0);
         }
+        if let Some(now) = android::plugged(text) {
+            let given = self.plugged.as_ref().and_then(|from| android::given(from, &now));
+            self.plugged = Some(now);
+            if let Some(w) = given {
+                self.push(at, text, Fact::Window(w));
+            }
+            return Some(0);
+        }
         let cell = || android::cell(text).filter(|_| self.reasons);
         if let Some(fact) = android::read(text).or_else(cell) {
             self.push(at, text, fact);
+            return Some(0);
+        }
+        if tool::is_early(text) && self.woke_early() {
             return Some(0);
         }
         if let Some(fact) = tool::report(text) {
@@ -352,12 +365,25 @@ impl Reading {
         self.rounds(text, lower, rest, at)
     }
 
+    /// A report says of the cycle above that it was over before its alarm.
+    fn woke_early(&mut self) -> bool {
+        let last = self.night.items.iter_mut().rev().find_map(|i| match &mut i.fact {
+            Fact::Report(Report::Slept { early, .. }) => Some(early),
+            _ => None,
+        });
+        last.map(|early| *early = true).is_some()
+    }
+
     /// A package state of powertop's table, of which each stands on a line of its own.
     fn powertop(&mut self, column: (String, i64), text: &str, at: u64) {
-        if let Some(Item { line, fact: Fact::Shares(s), .. }) = self.night.items.last_mut()
+        if let Some(Item { line, text: shown, fact: Fact::Shares(s) }) = self.night.items.last_mut()
             && at.saturating_sub(*line) < 12
             && s.columns.iter().all(|c| c.0.starts_with("Pk") && c.0 != column.0)
         {
+            // The line of the deepest state that was entered tells.
+            if column.1 > 0 {
+                (*line, *shown) = (at, text[..text.floor_char_boundary(SHOWN)].trim().into());
+            }
             s.columns.push(column);
             return;
         }

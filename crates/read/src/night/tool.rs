@@ -43,6 +43,11 @@ fn summary(text: &str) -> Option<Fact> {
     (known && share > 0).then_some(Fact::Reached)
 }
 
+/// `Userspace wasn't asleep at least 0:01:30`: the cycle above ended before its alarm.
+pub(crate) fn is_early(text: &str) -> bool {
+    text.contains("Userspace wasn't asleep at least ")
+}
+
 /// A line of AMD's report.
 pub(crate) fn report(text: &str) -> Option<Fact> {
     if let Some(fact) = summary(text) {

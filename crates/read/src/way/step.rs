@@ -49,7 +49,7 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 75] = [
+const WORDS: [(&str, Kind); 77] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -89,6 +89,8 @@ const WORDS: [(&str, Kind); 75] = [
     ("Operation 'suspend' finished", Kind::Ended),
     ("Operation 'sleep' finished", Kind::Ended),
     ("Operation 'hibernate' finished", Kind::Ended),
+    ("Operation 'suspend-then-hibernate' finished", Kind::Ended),
+    ("Operation 'hybrid-sleep' finished", Kind::Ended),
     ("suspend.service: Deactivated", Kind::Ended),
     ("Connection timed out", Kind::TimedOut),
     ("timed out", Kind::TimedOut),
@@ -243,7 +245,7 @@ impl Reading {
         let words = words.trim_start_matches([' ', '|', ':', ']']).trim_end_matches([' ', '|']);
         let beside = [Kind::Other, Kind::Kernel, Kind::Address, Kind::Link, Kind::ClockSet];
         let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
-        let words = behind_host(behind_zone(words));
+        let words = behind_host(behind_zone(behind_offset(words)));
         let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
         if speaks {
             self.spoke = Some(ms);
@@ -270,6 +272,13 @@ fn is_brief(line: &str) -> bool {
     let level = b.len() > 4 && b"VDIWEF".contains(&b[0]) && b[1] == b'/';
     let tag = || line.split_once("): ")?.0.split_once('(');
     level && tag().is_some_and(|(_, pid)| pid.bytes().all(|c| c == b' ' || c.is_ascii_digit()))
+}
+
+/// What stands behind `+0100 `, the zone of a time.
+fn behind_offset(words: &str) -> &str {
+    let zone = words.strip_prefix(['+', '-']).and_then(|w| w.split_once(' '));
+    let is = |z: &str| z.len() == 4 && z.bytes().all(|b| b.is_ascii_digit());
+    zone.filter(|z| is(z.0)).map_or(words, |z| z.1)
 }
 
 /// What stands behind `CET 2014: ` of `date`, where a line has it.
@@ -352,14 +361,18 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
         return clock(text, first, first.len() + 1);
     }
     let month = first.trim_end_matches('.');
-    if !(3..=5).contains(&month.len()) || !month.chars().all(char::is_alphabetic) {
+    // Of other scripts any short word, with its marks: `11月`, `നവം`.
+    let letters = month.chars().count();
+    let foreign = !month.is_ascii() && (1..=8).contains(&letters);
+    let ascii = (3..=5).contains(&letters) && month.chars().all(char::is_alphabetic);
+    if !(foreign || ascii) {
         return None;
     }
     let rest = text[first.len()..].trim_start();
     // The day of the week stands before the month.
     if rest.starts_with(char::is_alphabetic) {
         let at = text.len() - rest.len();
-        return dated(rest).filter(|_| month.len() == 3).map(|(stamp, len)| (stamp, at + len));
+        return dated(rest).filter(|_| letters == 3).map(|(stamp, len)| (stamp, at + len));
     }
     let day = rest
         .split(' ')

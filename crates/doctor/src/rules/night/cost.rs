@@ -1,6 +1,6 @@
 //! What a sleep cost: watts, per cent an hour, and how long the battery would last.
 
-use super::required::HOT;
+use super::required::{HOT, LEAST};
 use super::turns;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::night::asleep::Power;
 use crate::night::charge::{Charge, Drain, Gauge, Side, Teller, Window};
 use crate::night::report::Report;
-use crate::night::{Fact, Item};
+use crate::night::{Count, Counts, Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -261,7 +261,20 @@ fn are_alike(a: &str, b: &str) -> bool {
 /// Whether the text shows that the machine slept.
 fn is_known(case: &Case) -> bool {
     let slept = |i: &Item| matches!(i.fact, Fact::Slept(_) | Fact::Clock { .. } | Fact::Report(_));
-    !case.attempts.is_empty() || !case.parts.is_empty() || case.night.items.iter().any(slept)
+    !case.attempts.is_empty()
+        || !case.parts.is_empty()
+        || case.night.items.iter().any(slept)
+        || counted(case)
+}
+
+/// Whether the hardware's own counter grew between two readings.
+fn counted(case: &Case) -> bool {
+    let system = || case.night.counts().map(|c| c.2).filter(|c| c.of == Counts::System);
+    let grew = |c: &Count| {
+        let same = system().filter(|d| d.name == c.name).last().map_or(0, |d| d.value);
+        same.saturating_sub(c.value) >= LEAST
+    };
+    system().any(grew)
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -378,8 +391,9 @@ fn several(all: &[Cost<'_>]) -> Finding {
     // The longest tells most of a night.
     let longest = all.iter().max_by_key(|c| c.seconds);
     let hot = longest.is_some_and(|c| {
-        let known = c.of == Gauge::Percent && c.from - c.to > step(c);
-        known && c.seconds >= Some(SHORT) && hourly(c) >= Some(HOT)
+        let least = c.from - c.to - step(c);
+        let an_hour = c.seconds.map(|s| least.saturating_mul(3_600) / s.max(1));
+        c.of == Gauge::Percent && c.seconds >= Some(SHORT) && an_hour >= Some(HOT)
     });
     let real = || all.iter().filter(|c| c.seconds >= Some(SHORT) && c.from >= c.to);
     let most = real().filter(|c| c.from - c.to > step(c)).filter_map(hourly).max();
@@ -520,6 +534,14 @@ fn claimed(case: &Case) -> Option<Finding> {
         && (by_rate >= slept.saturating_mul(2) || slept >= by_rate.saturating_mul(2))
     {
         return Some(new(Level::Note).says(format!("The report's rate and its time do not agree: what it lost, {what} of the battery, would take {} at that rate, and the cycle was {}. A gauge moves in steps, and so short a sleep is a step or two: no cost of a night follows from it.", span(by_rate), span(slept))));
+    }
+    // A gauge moves in steps: of a short cycle no figure of an hour follows.
+    if let (true, Some(slept)) = (d.by_program, cycle().filter(|s| *s < SHORT)) {
+        return Some(new(Level::Note).says(format!(
+            "The report has {} of the battery for a cycle of {}: that is a step or two of its gauge, and entering and leaving. No cost of a night follows from it.",
+            d.energy.map_or(what, |e| figure(Gauge::Energy, e)),
+            span(slept)
+        )));
     }
     // The log must cover what it is to prove.
     if let (Some(said), Some((logged, n))) = (words, log)

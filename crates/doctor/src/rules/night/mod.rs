@@ -12,6 +12,7 @@ pub(crate) mod owner;
 pub(crate) mod required;
 mod rounds;
 mod shares;
+mod slept;
 mod tool;
 pub(crate) mod turns;
 
@@ -23,6 +24,7 @@ use crate::night::{Counts, Fact};
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     tool::judge(case, out);
+    slept::early(case, out);
     again::judge(case, out);
     cost::judge(case, out);
     rounds::judge(case, out);
@@ -34,6 +36,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     counted::judge(case, out);
     latency::judge(case, out);
     condition::judge(case, out);
+    // What is known of every night, where nothing more is.
+    slept::judge(case, out);
 }
 
 /// Whether the text has a counter of the whole system.

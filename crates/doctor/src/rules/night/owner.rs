@@ -323,7 +323,7 @@ fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
     let more = rows.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let f = Finding::new(("wake-armed", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}. Which of them did, the text does not prove.", shown.join(", ")))
+        .says(format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}. Whether one of them did, the text does not prove.", shown.join(", ")))
         .change(
             "Switch one off at a time: echo NAME > /proc/acpi/wakeup.",
             "The same command again: it toggles.",

@@ -60,16 +60,20 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
     let own = |a: &Attempt| Some((case.messages[a.first].line, by_kernel(case, a)?));
     let told = case.attempts.iter().filter(|a| a.closed && !a.inside).filter_map(own);
     let mut told: Vec<(u64, i64)> = told.collect();
+    // In a text that stands the newest line first the last sleep is the first.
+    let mut reversed = false;
     for t in turns(case) {
         let wall = t.to - t.from;
-        match told.iter_mut().find(|k| (t.begin.line..=t.end.line).contains(&k.0)) {
+        reversed |= t.end.line < t.begin.line;
+        let lines = t.begin.line.min(t.end.line)..=t.begin.line.max(t.end.line);
+        match told.iter_mut().find(|k| lines.contains(&k.0)) {
             // Stamps of an attempt may be of the wall clock, which counts the sleep already.
             Some(k) if k.1 > wall + STAMP => k.1 = wall,
             Some(_) => {}
             None => told.push((t.begin.line, wall)),
         }
     }
-    told.sort_unstable();
+    told.sort_by_key(|t| if reversed { u64::MAX - t.0 } else { t.0 });
     told
 }
 

@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::message::Trust;
 use crate::way::{Kind, Step};
+use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 
 /// A gap between two lines is slow from here on, in ms.
@@ -67,14 +68,41 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.retain(|f| f.id != "way-rows" || !others);
     // One sentence a rule: the longest.
     for id in ["way-wait", "way-rows", "way-timeout", "way-screen", "way-network"] {
-        let longest = out.iter().filter(|f| f.id == id).map(|f| f.costs).max().flatten();
-        let mut kept = false;
-        out.retain(|f| {
-            let keep = f.id != id || f.costs == longest && !kept;
-            kept |= keep && f.id == id;
-            keep
-        });
+        // The way down and the way back are two.
+        for way in [None, Some(Direction::Suspend), Some(Direction::Resume)] {
+            let is = |f: &Finding| f.id == id && f.about.direction == way;
+            let longest = out.iter().filter(|f| is(f)).map(|f| f.costs).max().flatten();
+            let mut kept = false;
+            out.retain(|f| {
+                let keep = !is(f) || f.costs == longest && !kept;
+                kept |= keep && is(f);
+                keep
+            });
+        }
     }
+}
+
+/// What a wait was for, where the line at its end says that it ended: a hook of systemd-sleep
+/// (src/shared/exec-util.c:do_execute), or a unit that was started before.
+fn ran(rows: &[&Step], end: &Step) -> Option<String> {
+    let hook = |t: &str| {
+        let (_, rest) = t.split_once("system-sleep/")?;
+        let (name, how) = rest.split_once(' ')?;
+        how.starts_with("succeeded").then(|| format!("The sleep hook {name}"))
+    };
+    let unit = |t: &str| {
+        let (_, rest) = t.split_once("]: ")?;
+        let ended = rest.strip_prefix("Finished ").map(|r| r.split(' ').next().unwrap_or(r));
+        let left = || rest.split_once(": Deactivated").map(|r| r.0);
+        let name = ended.or_else(left)?;
+        let starts = |s: &&&Step| {
+            s.line < end.line && s.text.contains("Starting ") && s.text.contains(name)
+        };
+        let own = !name.contains("systemd-suspend") && name.ends_with(".service");
+        (own && rows.iter().any(|s| starts(&s))).then(|| name.to_string())
+    };
+    let who = hook(&end.text).or_else(|| unit(&end.text))?;
+    Some(format!(" {who} ran in that time: the line at its end says that it ended."))
 }
 
 /// Whether the kernel was back before already: its exit and the word of systemd-sleep.
@@ -102,6 +130,10 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let ends = |s: &&&Step| matches!(s.kind, Kind::Ended);
     let last = rest.iter().rposition(|s| ends(&s));
     let pause = rest.windows(2).skip(early).position(|w| w[1].ms - w[0].ms > PAUSE);
+    // Units of the wake-up may follow that of the sleep.
+    let resumes = |s: &&Step| s.text.contains("Finished ") && s.text.contains("resume");
+    let more = last.and_then(|l| Some(l + 1 + rest[l + 1..].iter().rposition(|s| resumes(s))?));
+    let last = more.or(last);
     let end = last.unwrap_or(pause.map_or(rest.len() - 1, |p| p + early));
     let rows = &rest[..=end.min(rest.len() - 1)];
     // A service says that the way is over, or that it began.
@@ -177,7 +209,8 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         let mut by: Vec<&(&Step, &Step)> = gaps.iter().filter(|g| g.1.ms > g.0.ms).collect();
         by.sort_by_key(|g| std::cmp::Reverse(g.1.ms - g.0.ms));
         by.truncate(ROWS);
-        by.sort_by_key(|g| g.0.line);
+        let place = |s: &Step| rows.iter().position(|r| r.line == s.line && r.text == s.text);
+        by.sort_by_key(|g| place(g.0));
         by.iter().map(|g| format!("{} to {}", span(g.1.ms - g.0.ms, 1), words(g.1))).collect()
     };
     let mut why = match listed.len() {
@@ -227,6 +260,8 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         Kind::Lock => " The line at its end says who held the sleep back.",
         _ => " No line says what ran in between.",
     };
+    let ran = ran(rows, b);
+    let in_vain = ran.as_deref().unwrap_or(in_vain);
     let owned = owner.map(|o| format!(" {} says how long: that is the wait.", words(o)));
     if why.is_empty() {
         why = total.clone();
@@ -252,6 +287,8 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     if let Some(o) = owner {
         f = f.shown_by([o.shown()]);
     }
+    let down = from == "asked to sleep";
+    f = f.when(Some(if down { Direction::Suspend } else { Direction::Resume }), None);
     let of_pm_utils = rows.iter().any(|s| s.text.starts_with("Running hooks for "));
     out.push(f.look(if of_pm_utils {
         "Measure each hook by itself: time /usr/lib/pm-utils/sleep.d/NAME resume suspend."

@@ -22,6 +22,11 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     killed(steps, out);
 }
 
+/// So many sleeps are listed.
+const NIGHTS: usize = 6;
+/// A lid is closed so long before the request at most, in ms.
+const SHUT: i64 = 5_000;
+
 /// Old versions of logind say when they ask and when the job of the sleep is over, and no
 /// kernel stands beside it.
 fn slept(steps: &[Step], out: &mut Vec<Finding>) {
@@ -37,18 +42,39 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     };
     let nights: Vec<(usize, &Step, &Step)> =
         pairs.filter(|(_, w)| slept(w)).map(|(i, w)| (i, &w[0], &w[1])).collect();
-    let Some(&(at, a, b)) = nights.iter().max_by_key(|n| n.2.ms - n.1.ms) else { return };
-    let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
-    let Some(end) = rest.find(|s| s.kind == Kind::Ended) else { return };
+    let ends = |at: usize, a: &Step| {
+        let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
+        rest.find(|s| s.kind == Kind::Ended)
+    };
+    let nights: Vec<_> =
+        nights.into_iter().filter_map(|(at, a, b)| Some((at, a, b, ends(at, a)?))).collect();
+    let Some(&(at, a, b, end)) = nights.iter().max_by_key(|n| n.2.ms - n.1.ms) else { return };
     let after = match end.ms - b.ms {
         0 => String::new(),
         ms => format!(" {} follows {} later.", words(end), span(ms, b.grain)),
     };
+    let length = |a: &Step, b: &Step| say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000)));
+    let all = match nights.len() {
+        1 => String::new(),
+        n => {
+            let list: Vec<String> = nights.iter().take(NIGHTS).map(|n| length(n.1, n.2)).collect();
+            let more = if n > NIGHTS { " and more" } else { "" };
+            format!(" It is the longest of {n} sleeps, in their order: {}{more}.", list.join(", "))
+        }
+    };
+    // Of a lid that was shut somebody would say that it was opened.
+    let shut = steps[..=at].iter().rev().take_while(|s| s.run == a.run && a.ms - s.ms < SHUT);
+    let shut = shut.into_iter().any(|s| s.text.contains("Lid closed"));
+    let unopened = b.kind == Kind::Ended && shut;
+    let after = match unopened {
+        true => format!("{after} No line opens the lid that was closed before: something else woke it, and no line says what."),
+        false => after,
+    };
     out.push(
         Finding::new(("way-slept", Area::Phase, Level::Note), Confidence::Likely)
             .says(format!(
-                "The machine slept for about {}, say the lines of logind: {} and then {}.{after}",
-                say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000))),
+                "The machine slept for about {}, say the lines of logind: {} and then {}.{all}{after}",
+                length(a, b),
                 words(a),
                 words(b)
             ))
@@ -90,20 +116,26 @@ fn asked_again(steps: &[Step], out: &mut Vec<Finding>) {
     let asks = |s: &Step| s.kind == Kind::Asked || s.text.contains("Suspending system");
     let again = |at: usize| {
         let back = &steps[at];
-        let over = |s: &&Step| s.run == back.run && s.ms - back.ms < AGAIN && s.grain < AGAIN;
+        // Stamps of whole seconds show no more than that both are in one.
+        let near = |s: &Step| s.ms - back.ms < AGAIN && s.grain < AGAIN || s.ms == back.ms;
+        let over = |s: &&Step| s.run == back.run && near(s);
         let mut rest = steps[at + 1..].iter().take_while(over);
         // A hibernation may be the second part of what was asked for.
-        let ask = rest.find(|s| asks(s)).filter(|s| !s.text.contains("ibernat"))?;
-        (back.kind == Kind::Back).then_some((back, ask))
+        let hibernates = |s: &Step| s.text.contains("ibernat") && !s.text.contains("suspend");
+        let ask = rest.find(|s| asks(s)).filter(|s| !hibernates(s))?;
+        matches!(back.kind, Kind::Back | Kind::Ended).then_some((back, ask))
     };
     let mut all: Vec<(&Step, &Step)> = (0..steps.len()).filter_map(again).collect();
     all.dedup_by_key(|p| p.1.line);
     let Some((back, ask)) = all.first() else { return };
+    let after = match ask.ms - back.ms {
+        0 => "in the moment that".to_string(),
+        ms => format!("{} after", span(ms, ask.grain)),
+    };
     out.push(
         Finding::new(("way-again", Area::Mode, Level::Risk), Confidence::Certain)
             .says(format!(
-                "The machine was sent to sleep again {} after it was back, by a request: {} follows {}. Who asked, no line says.",
-                span(ask.ms - back.ms, ask.grain),
+                "The machine was sent to sleep again {after} it was back, by a request: {} follows {}. Who asked, no line says.",
                 words(ask),
                 words(back)
             ))

@@ -1,0 +1,127 @@
+//! How long sleeps were, and whether they ended before their alarm: the plain facts of a night.
+
+use super::turns;
+use crate::attempt::Attempt;
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::{Fact, Item};
+use crate::rules::wake;
+use crate::way::{Kind, Step};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A shorter sleep is no night, in ms.
+const NIGHT: i64 = 300_000;
+/// The kernel begins so many lines behind the word of a daemon at most.
+const NEAR: u64 = 30;
+/// So many are listed.
+const LISTED: usize = 6;
+/// Whoever opens a lid does so this close to the return of the machine, in ms.
+const TOGETHER: i64 = 3_000;
+/// An alarm of a PC is set in whole seconds, and the way down and up takes some, in ms.
+const SECONDS: i64 = 15_000;
+
+fn span(ms: i64) -> String {
+    say::span(Ns(ms.saturating_mul(1_000_000)))
+}
+
+/// The attempt of a sleep that begins in a line: of the daemon's word, or of the kernel's own.
+fn attempt(case: &Case, line: u64) -> Option<&Attempt> {
+    let first = |a: &Attempt| case.messages[a.first].line;
+    let near = |a: &&Attempt| first(a).abs_diff(line) < NEAR;
+    case.attempts.iter().filter(near).min_by_key(|a| first(a).abs_diff(line))
+}
+
+/// What somebody did as a machine came back from the sleep that begins in a line: a lid that
+/// was opened, a key that was pressed.
+fn user<'a>(case: &'a Case, line: u64) -> Option<(&'static str, &'a Step)> {
+    let steps = &case.way.steps;
+    let attempt = attempt(case, line)?;
+    let last = case.messages[attempt.end.checked_sub(1)?].line;
+    let (first, last) = (line.min(last), line.max(last));
+    let within = |s: &&Step| s.kind == Kind::Back && (first..=last).contains(&s.line);
+    let back = steps.iter().find(within)?;
+    let near = |s: &&Step| s.run == back.run && (s.ms - back.ms).abs() <= TOGETHER;
+    let by = |s: &'a Step| match s.kind {
+        Kind::Opened => Some(("The lid was opened at that moment", s)),
+        Kind::Asked if s.text.contains("Power key pressed") && s.ms >= back.ms => {
+            Some(("The power key was pressed at that moment", s))
+        }
+        _ => None,
+    };
+    steps.iter().filter(near).find_map(by)
+}
+
+/// A sleep that was ordered for a time, and was over long before.
+pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
+    let ordered = |i: &'_ Item| match i.fact {
+        Fact::Slept(Some(s)) if i.text.contains("rtcwake") => i64::try_from(s).ok(),
+        _ => None,
+    };
+    let mut all = case.night.items.iter().filter_map(|i| Some((i, ordered(i)?)));
+    let (Some((item, seconds)), None) = (all.next(), all.next()) else { return };
+    let [(line, ms)] = turns::lengths(case)[..] else { return };
+    let refused = out.iter().any(|f| f.area == Area::Abort && f.level != Level::Note);
+    let told = out.iter().any(|f| f.id == "night-woke-early");
+    // Half of a short test may be the way down and up.
+    let alarm = seconds.saturating_mul(1_000);
+    if refused || told || ms <= 0 || ms > alarm - SECONDS || ms > alarm * 9 / 10 {
+        return;
+    }
+    let who = user(case, line);
+    let by = match &who {
+        Some((words, _)) => format!(" {words}: somebody woke it."),
+        None if out.iter().any(wake::names_a_waker) => String::new(),
+        None => " What woke it is not in the text.".into(),
+    };
+    let level = if who.is_some() { Level::Note } else { Level::Risk };
+    let begin = case.messages.iter().find(|m| m.line == line);
+    let f = Finding::new(("night-woke-early", Area::Mode, level), Confidence::Likely)
+        .says(format!(
+            "Something woke the machine before its alarm: it was to sleep for {} and was back after {}.{by}",
+            span(alarm),
+            span(ms)
+        ))
+        .look("Name the waker: cat /sys/power/pm_wakeup_irq after it, and pm_debug_messages; compare /sys/kernel/debug/wakeup_sources before and after.")
+        .shown_by([Evidence::from(item)])
+        .shown_by(begin.map(Evidence::from))
+        .shown_by(who.map(|w| w.1.shown()));
+    out.push(f);
+}
+
+/// How long the sleeps of a text were, where no other finding tells.
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let all = turns::lengths(case);
+    let tells = |f: &Finding| {
+        f.sentence.starts_with("Slept ") || f.sentence.contains(" Sleep by sleep: line ") || matches!(f.id, "wake-loop" | "wake-again" | "night-woke-early")
+    };
+    if !all.iter().any(|l| l.1 >= NIGHT) || out.iter().any(tells) {
+        return;
+    }
+    let mode = |line: u64| attempt(case, line).map_or("", |a| a.mode.as_str());
+    let words = |l: &(u64, i64)| match mode(l.0) {
+        "" => span(l.1),
+        mode => format!("{} ({mode})", span(l.1)),
+    };
+    let list: Vec<String> = all.iter().take(LISTED).map(words).collect();
+    let more = all.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let users: Vec<(&str, &Step)> = all.iter().filter_map(|l| user(case, l.0)).collect();
+    let by = match (&users[..], all.len()) {
+        ([one], 1) => format!(" {}: somebody woke it.", one.0),
+        _ => String::new(),
+    };
+    let sentence = match all.len() {
+        1 => format!("The sleep of the text took {}.{by}", list[0]),
+        n => format!("The {n} sleeps of the text took, in their order: {}{more}.", list.join(", ")),
+    };
+    let shown = all.iter().take(LISTED).filter_map(|l| {
+        let message = case.messages.iter().find(|m| m.line == l.0).map(Evidence::from);
+        message.or_else(|| case.night.items.iter().find(|i| i.line == l.0).map(Evidence::from))
+    });
+    let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
+        .says(sentence)
+        .shown_by(shown)
+        .shown_by(users.iter().take(1).filter(|_| all.len() == 1).map(|u| u.1.shown()));
+    out.push(f);
+}
