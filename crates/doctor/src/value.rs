@@ -70,7 +70,8 @@ fn read_by_one(text: &str) -> Option<Vec<String>> {
     });
     let paths = &text[at..];
     let known = |w: &str| FILES.iter().any(|f| w.starts_with(f));
-    let fits = reads && paths.split_whitespace().all(known) && !paths.contains(['*', ':', '|', '>']);
+    let fits =
+        reads && paths.split_whitespace().all(known) && !paths.contains(['*', ':', '|', '>']);
     fits.then(|| paths.split_whitespace().flat_map(braced).collect())
 }
 

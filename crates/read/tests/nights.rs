@@ -75,7 +75,7 @@ fn sleeps_that_cost_otherwise_are_told_one_by_one() {
         Mar 02 23:30:00 box systemd-sleep[44]: 4% battery discharged in 7200.000000 seconds time\n";
     let f = one(rates, "night-cost");
     holds(&f.sentence, &["3.0 % in 59 min", "4.0 % in 2 h 0 min (2.0 % an hour)"]);
-    let rows = "(night) dT = 7200 (s), dQ = -40 (mAh) = 600 (mWh), P = -300 (mW)\n\
+    let rows = "(suspend) dT = 7200 (s), dQ = -40 (mAh) = 600 (mWh), P = -300 (mW)\n\
         (at work) dT = 600 (s), dQ = -200 (mAh) = 3000 (mWh), P = -18000 (mW)\n";
     let said = one(rows, "night-cost").sentence;
     assert!(said.contains("0.30 W") && !said.contains("18.00 W"), "{said}");
@@ -103,8 +103,12 @@ fn files_that_a_shell_names_at_once_answer_by_their_own_names() {
     };
     let both = [text(0), text(3)].concat();
     holds(&one(&both, "block-domain").sentence, &["oak (3 times), elm (6 times)."]);
-    let plain = |text: String| text.lines().filter(|l| !l.starts_with("==>")).collect::<Vec<_>>().join("\n");
-    let both = [plain(text(0)).replace("tail -n 4", "cat"), plain(text(3)).replace("tail -n 4", "cat")].join("\n");
+    let plain = |text: String| {
+        text.lines().filter(|l| !l.starts_with("==>")).collect::<Vec<_>>().join("\n")
+    };
+    let both =
+        [plain(text(0)).replace("tail -n 4", "cat"), plain(text(3)).replace("tail -n 4", "cat")]
+            .join("\n");
     holds(&one(&both, "block-domain").sentence, &["oak (3 times), elm (6 times)."]);
     let sources = "$ head -n1 /sys/class/wakeup/wakeup{4,6}/*\n\
         ==> /sys/class/wakeup/wakeup4/name <==\nelm\n\n==> /sys/class/wakeup/wakeup4/wakeup_count <==\n0\n\n\
@@ -186,7 +190,14 @@ fn a_log_that_stands_newest_first_has_its_way_down_and_its_length() {
     for text in [forward.to_string(), back.join("\n")] {
         let f = one(&text, "way-wait");
         assert!(f.sentence.starts_with("31.0 s by stamps"), "{}", f.sentence);
-        assert!(f.evidence.iter().all(|e| text.lines().nth(e.line as usize - 1).is_some_and(|l| l.contains(&e.text[..20]))), "{:?}", f.evidence);
+        assert!(
+            f.evidence.iter().all(|e| text
+                .lines()
+                .nth(e.line as usize - 1)
+                .is_some_and(|l| l.contains(&e.text[..20]))),
+            "{:?}",
+            f.evidence
+        );
         holds(&one(&text, "night-slept").sentence, &["9 h 0 min (deep)"]);
     }
 }
@@ -229,7 +240,10 @@ fn logind_alone_tells_nights_requests_that_follow_at_once_and_lids_in_any_months
         );
         let said = one(&text, "way-slept").sentence;
         holds(&said, &["about 9 min", "No line opens the lid"]);
-        let opened = text.replace("22:09:00 elm systemd-logind[9]: Op", "22:09:00 elm systemd-logind[9]: Lid opened.\nx 03 22:09:00 elm systemd-logind[9]: Op");
+        let opened = text.replace(
+            "22:09:00 elm systemd-logind[9]: Op",
+            "22:09:00 elm systemd-logind[9]: Lid opened.\nx 03 22:09:00 elm systemd-logind[9]: Op",
+        );
         assert!(found(&opened).iter().all(|f| !f.sentence.contains("No line opens")), "{month}");
     }
 }
@@ -255,4 +269,29 @@ fn a_history_of_android_tells_what_the_battery_gave_between_two_chargers() {
         \x20 01-31 23:00:00.200 079 charge=3990 wake_reason=0:\"31 oak\"\n\
         \x20 02-01 06:00:00.300 072 status=charging plug=ac charge=3600 +plugged\n";
     holds(&one(text, "night-cost").sentence, &["50.0 mA, 1.00 % an hour in 8 h 0 min"]);
+}
+
+#[test]
+fn a_sleep_of_seconds_that_was_not_deep_says_how_short_it_was() {
+    let text = |back: &str| {
+        format!(
+            "Feb 03 10:00:00 elm kernel: PM: suspend entry (s2idle)\n\
+             Feb 03 {back} elm kernel: amd_pmc AMDI000A:00: Last suspend didn't reach deepest state\n\
+             Feb 03 {back} elm kernel: PM: suspend exit\n"
+        )
+    };
+    holds(
+        &one(&text("10:00:04"), "mode-name-only").sentence,
+        &["over after 4.0 s: that may be too short"],
+    );
+    let long = one(&text("10:20:00"), "mode-name-only").sentence;
+    assert!(!long.contains("too short"), "{long}");
+}
+
+#[test]
+fn a_person_who_tells_of_a_report_is_no_report() {
+    let printed = "Userspace suspended for 0:01:03.100000\n❌ Did not reach hardware sleep state\n";
+    assert_eq!(one(printed, "mode-name-only").confidence, Confidence::Certain);
+    let told = "Userspace suspended for 0:01:03.100000\nIt always tells us ❌ Did not reach hardware sleep state here\n";
+    assert_eq!(one(told, "mode-name-only").confidence, Confidence::Guess);
 }

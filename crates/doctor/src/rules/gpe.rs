@@ -26,10 +26,10 @@ fn number(m: &Message) -> Option<u32> {
 /// as the clock of the log ran in it.
 fn away<'a>(case: &'a Case, event: &Message) -> Option<(Ns, [&'a Message; 2])> {
     let at = event.time?;
-    let up = case.messages.having("EC: interrupt unblocked").map(|(_, m)| m);
-    let up = up.filter(|m| m.time.is_some_and(|t| t <= at && at - t <= NEAR)).last()?;
-    let down = case.messages.having("EC: interrupt blocked").map(|(_, m)| m);
-    let down = down.filter(|m| m.line < up.line).last()?;
+    let of = |word: &'static str| case.messages.having(word).map(|(_, m)| m);
+    let near = |m: &&Message| m.time.is_some_and(|t| t <= at && at - t <= NEAR);
+    let up = of("EC: interrupt unblocked").rfind(near)?;
+    let down = of("EC: interrupt blocked").rfind(|m| m.line < up.line)?;
     let took = up.time? - down.time?;
     (took > Ns::ZERO).then_some((took, [down, up]))
 }
@@ -77,7 +77,8 @@ mod tests {
             judge(&Case::of_log(log), &mut out);
             out.pop().map(|f| f.sentence)
         };
-        let event = "ACPI Error: No handler or method for GPE 2E, disabling event (20250404/evgpe-839)";
+        let event =
+            "ACPI Error: No handler or method for GPE 2E, disabling event (20250404/evgpe-839)";
         let said = judged(&[
             (1_000, "ACPI: EC: interrupt blocked"),
             (61_000, "ACPI: EC: interrupt unblocked"),

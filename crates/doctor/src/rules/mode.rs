@@ -5,6 +5,7 @@
 //! stood still (kernel/time/timekeeping_debug.c).
 
 use super::night::latency;
+use super::night::turns;
 use super::{abort, platform};
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -104,8 +105,16 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     } else {
         format!("its power management unit {reached} the deepest state")
     };
+    let lengths = turns::lengths(case);
+    let short = lengths.iter().map(|l| l.1).max().filter(|ms| *ms < SHORT);
+    let short = short.map_or(String::new(), |ms| {
+        format!(
+            " The sleep was over after {}: that may be too short to enter it, so a longer one has to show whether it is.",
+            say::span(Ns(ms.saturating_mul(1_000_000)))
+        )
+    });
     let f = name_only(Confidence::Certain)
-        .says(format!("{how}: {who}.{unknown}"))
+        .says(format!("{how}: {who}.{unknown}{short}"))
         .look(platform::CONSTRAINTS)
         .times(often)
         .shown_by(lines(said));
@@ -115,6 +124,9 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         None => f,
     });
 }
+
+/// A shorter sleep may be too short for the hardware's own state, in ms.
+const SHORT: i64 = 10_000;
 
 /// In how many sleeps a unit said so, and of how many. A person who counts lines writes
 /// `42 x "…"`, and `uniq -c` its number alone.
@@ -349,9 +361,8 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     }
     let slept = s0ix >= REACHED;
     // The test prints what the package did just before.
-    let package = read("Package C-state 10 residency after S2idle is: ")
-        .filter(|p| p.0.line <= m.line)
-        .last();
+    let package =
+        read("Package C-state 10 residency after S2idle is: ").rfind(|p| p.0.line <= m.line);
     let mut evidence = lines([m]);
     evidence.extend(lines(package.map(|p| p.0)));
     // The test prints these lines on a terminal, without the prefix of a log.

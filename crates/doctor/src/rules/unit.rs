@@ -66,7 +66,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .says(format!("{text} The text has no line of the kernel that says more."))
         .look(format!(
             "Take the kernel's own log of that moment: journalctl -k -o short-monotonic.{}",
-            if matches!(errno, Some(16) | None) { " A pending wakeup gives EBUSY too." } else { "" }
+            if matches!(errno, Some(16) | None) {
+                " A pending wakeup gives EBUSY too."
+            } else {
+                ""
+            }
         ))
         .times(often)
         .shown_by(lines(said.iter().map(|s| s.0)));

@@ -240,7 +240,8 @@ impl Reading<'_> {
 /// Whether lines have the same counters of a package, some of them no 0: those are of one moment.
 fn is_one_package(block: &[Interval]) -> bool {
     let counters = |i: &Interval| -> Vec<i64> {
-        let of = |c: &str| ["Pkg%pc", "Pk%pc", "SYS%LPI", "CPU%LPI"].iter().any(|p| c.starts_with(p));
+        let of =
+            |c: &str| ["Pkg%pc", "Pk%pc", "SYS%LPI", "CPU%LPI"].iter().any(|p| c.starts_with(p));
         i.machine.iter().filter(|(c, _)| of(c)).map(|c| *c.1).collect()
     };
     let Some(first) = block.first().map(counters) else { return false };

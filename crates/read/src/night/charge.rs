@@ -307,7 +307,10 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         .windows(2)
         .map(|w| (w[0].1, &w[1]))
         .chain(list.first().map(|q| (0, q)))
-        .map(|(from, q)| Charge { battery: battery(&text[from..q.0]), ..charge(q, stamp(text), None) })
+        .map(|(from, q)| Charge {
+            battery: battery(&text[from..q.0]),
+            ..charge(q, stamp(text), None)
+        })
         .filter(|c| !c.battery.is_empty())
         .collect();
     if named.len() > 1 && named.len() == list.len() && by == Teller::Program {

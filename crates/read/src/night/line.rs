@@ -361,8 +361,14 @@ mod tests {
         assert_eq!(file_heading("==> /sys/x/ddr <=="), Some("/sys/x/ddr"));
         assert_eq!(reads("sudo cat /a/b /c").0, ["/a/b", "/c"]);
         assert_eq!(reads("cat /a |grep x").0, ["/a"]);
-        assert_eq!(reads("date; cat /a && head -1 /b; grep x /c"), (vec!["/a".into(), "/b".into()], None));
-        assert_eq!(reads("cat /a; systemctl suspend; cat /b"), (vec!["/a".into(), "/b".into()], Some(1)));
+        assert_eq!(
+            reads("date; cat /a && head -1 /b; grep x /c"),
+            (vec!["/a".into(), "/b".into()], None)
+        );
+        assert_eq!(
+            reads("cat /a; systemctl suspend; cat /b"),
+            (vec!["/a".into(), "/b".into()], Some(1))
+        );
         assert!(reads("echo /a").0.is_empty());
     }
 }

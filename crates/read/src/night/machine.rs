@@ -16,6 +16,7 @@ fn interrupt(text: &str) -> Option<Owner> {
     let count = words[..counts].iter().filter_map(|w| w.parse::<u32>().ok()).map(u64::from).sum();
     let (chip, rest) = words[counts..].split_first()?;
     let is_chip = chip.len() > 2
+        && !chip.ends_with(':')
         && chip.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:.".contains(&b))
         && chip.starts_with(|c: char| c.is_ascii_alphabetic());
     if counts == 0 || !is_chip {

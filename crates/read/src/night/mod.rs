@@ -31,8 +31,8 @@ use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
 pub(crate) use line::is_of_sleep;
-pub(crate) use table::interval;
 use line::{Rest, plain};
+pub(crate) use table::interval;
 use table::{Tables, Turbo};
 
 /// So many facts of one text are kept; of further ones those that say that something failed.

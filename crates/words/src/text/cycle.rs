@@ -136,6 +136,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
         let missing = match half.map(|h| h.known) {
             Some(Known::Not { .. }) => "an end is missing",
             Some(Known::WithoutDevices) => "its devices are missing",
+            // Stamps of whole seconds, or a log that was written at once.
+            _ if total == Ns::ZERO => "its lines have one stamp",
             _ => "",
         };
         if missing.is_empty() {
@@ -155,7 +157,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
         let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW && !asked(l);
         let whole = missing.is_empty().then_some(total);
         let folded = lines.iter().filter(short).count();
-        for l in lines.iter().filter(|l| folded < 2 || !short(l)) {
+        let told = |l: &&Line| total > Ns::ZERO || l.time > Ns::ZERO;
+        for l in lines.iter().filter(told).filter(|l| folded < 2 || !short(l)) {
             line(page, l, whole, Ink::Plain);
         }
         if folded > 1 {

@@ -135,7 +135,8 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
             // says so.
             let spoken = clocked && c.by == Teller::Program && speaks(case);
             let clocked = clocked && (known || c.of_sleep || spoken);
-            let clocked = clocked && (out.is_empty() || d.side == Some(Side::After) || is_twin(&out, item));
+            let clocked =
+                clocked && (out.is_empty() || d.side == Some(Side::After) || is_twin(&out, item));
             let ordered = sides || (slept || clocked) && c.side != Some(Side::After);
             let again = d.side == Some(Side::Before);
             if !ordered || again || c.by != d.by || !are_alike(&item.text, &later.text) {
@@ -307,7 +308,11 @@ fn windows(case: &Case) -> Option<Finding> {
         all.into_iter().filter(|w| !sleeps || w.1.of_sleep || !is_awake(&w.0.text)).collect();
     let awake = match before - all.len() {
         0 => String::new(),
-        n => format!(" {} of an awake machine {} left out.", say::plural(n, "row"), if n == 1 { "is" } else { "are" }),
+        n => format!(
+            " {} of an awake machine {} left out.",
+            say::plural(n, "row"),
+            if n == 1 { "is" } else { "are" }
+        ),
     };
     let (first, _) = all.first().filter(|_| known)?;
     let words = |w: &Window| {

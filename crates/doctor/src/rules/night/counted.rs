@@ -117,7 +117,7 @@ fn pairs(case: &Case) -> Vec<Pair<'_>> {
         let length = length(between).or(logged.map(|seconds| Length { seconds, ordered: false }));
         // The one sleep of the text, whose log stands beside the readings.
         let beside = || match lengths[..] {
-            [(line, ms)] if !seen && !(item.line < line && line < next.line) => seconds(ms),
+            [(line, ms)] if !(seen || item.line < line && line < next.line) => seconds(ms),
             _ => None,
         };
         let fits = |s: &u64| by >= LEAST && by <= s.saturating_add(SLACK).saturating_mul(1_000_000);

@@ -169,8 +169,14 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
                     .shown_by([Evidence::from(*first)]),
             );
         }
+        // A person who tells of a report is no report.
+        let printed = |i: &&Item| {
+            let text = i.text.trim_start_matches(|c: char| !c.is_alphanumeric());
+            text.starts_with("Did not reach")
+        };
+        let sure = if none.iter().any(printed) { Confidence::Certain } else { Confidence::Guess };
         return Some(
-            Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Certain)
+            Finding::new(("mode-name-only", Area::Mode, Level::Risk), sure)
                 .says(format!("The machine slept in name only{times}: the report says that the hardware's own state was not reached. What kept it, these lines do not name."))
                 .look(crate::rules::platform::CONSTRAINTS)
                 .shown_by([Evidence::from(*first)]),

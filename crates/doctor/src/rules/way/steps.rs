@@ -95,9 +95,8 @@ fn ran(rows: &[&Step], end: &Step) -> Option<String> {
         let ended = rest.strip_prefix("Finished ").map(|r| r.split(' ').next().unwrap_or(r));
         let left = || rest.split_once(": Deactivated").map(|r| r.0);
         let name = ended.or_else(left)?;
-        let starts = |s: &&&Step| {
-            s.line < end.line && s.text.contains("Starting ") && s.text.contains(name)
-        };
+        let starts =
+            |s: &&&Step| s.line < end.line && s.text.contains("Starting ") && s.text.contains(name);
         let own = !name.contains("systemd-suspend") && name.ends_with(".service");
         (own && rows.iter().any(|s| starts(&s))).then(|| name.to_string())
     };
@@ -132,7 +131,7 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let pause = rest.windows(2).skip(early).position(|w| w[1].ms - w[0].ms > PAUSE);
     // Units of the wake-up may follow that of the sleep.
     let resumes = |s: &&Step| s.text.contains("Finished ") && s.text.contains("resume");
-    let more = last.and_then(|l| Some(l + 1 + rest[l + 1..].iter().rposition(|s| resumes(s))?));
+    let more = last.and_then(|l| Some(l + 1 + rest[l + 1..].iter().rposition(resumes)?));
     let last = more.or(last);
     let end = last.unwrap_or(pause.map_or(rest.len() - 1, |p| p + early));
     let rows = &rest[..=end.min(rest.len() - 1)];

@@ -67,7 +67,9 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     let shut = shut.into_iter().any(|s| s.text.contains("Lid closed"));
     let unopened = b.kind == Kind::Ended && shut;
     let after = match unopened {
-        true => format!("{after} No line opens the lid that was closed before: something else woke it, and no line says what."),
+        true => format!(
+            "{after} No line opens the lid that was closed before: something else woke it, and no line says what."
+        ),
         false => after,
     };
     out.push(
