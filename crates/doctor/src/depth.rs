@@ -4,6 +4,7 @@
 
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::timekeeping;
 use crate::rules::mode;
 use dormouse_base::time::Ns;
 
@@ -141,7 +142,7 @@ fn of_stats(case: &Case, name: &str) -> Option<Ns> {
 pub(crate) fn last(case: &Case) -> Option<(Measured, bool)> {
     let hardware = of_stats(case, "last_hw_sleep")?;
     let last = case.attempts.iter().rev().find(|a| a.closed)?;
-    let stood: Ns = case.of(last).iter().filter_map(mode::timekeeping).sum();
+    let stood: Ns = case.of(last).iter().filter_map(timekeeping).sum();
     if last.mode != "s2idle" || stood == Ns::ZERO {
         return None;
     }

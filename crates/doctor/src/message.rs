@@ -98,6 +98,13 @@ pub fn thousandths(text: &str) -> Option<u64> {
     whole.checked_mul(1_000)?.checked_add(part)
 }
 
+/// `Timekeeping suspended for 759.694 seconds`, without its first word before 4.13
+/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 3.10 to 7.3).
+pub(crate) fn timekeeping(m: &Message) -> Option<Ns> {
+    let old = || m.says("Suspended for ").then(|| m.after("Suspended for ")).flatten();
+    m.after("Timekeeping suspended for ").or_else(old).and_then(seconds)
+}
+
 /// Seconds with a fraction, as a time.
 pub fn seconds(text: &str) -> Option<Ns> {
     Some(Ns(i64::try_from(thousandths(text)?).ok()?.checked_mul(1_000_000)?))

@@ -2,9 +2,10 @@
 
 use super::Row;
 use crate::case::Case;
+use crate::message::timekeeping;
 use crate::rules::night::again::was_refused;
 use crate::rules::night::turns::{Turn, turns};
-use crate::rules::{mode, wake};
+use crate::rules::wake;
 use dormouse_base::time::Ns;
 
 /// Who tells of rows that logs filled.
@@ -24,7 +25,7 @@ fn row(case: &Case, t: &Turn<'_>) -> Row {
     let end = case.messages.partition_point(|m| m.line <= t.end.line);
     let inside = case.messages.get(first..end).unwrap_or_default();
     let refused = was_refused(case, t);
-    let stood: Vec<Ns> = inside.iter().filter_map(mode::timekeeping).collect();
+    let stood: Vec<Ns> = inside.iter().filter_map(timekeeping).collect();
     let stood: Option<Ns> = (!stood.is_empty()).then(|| stood.into_iter().sum());
     let attempt = case.attempts.iter().find(|a| (first..end.max(first + 1)).contains(&a.first));
     let version = |m: &crate::message::Message| {

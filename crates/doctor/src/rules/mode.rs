@@ -11,7 +11,7 @@ use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::{Message, Trust, seconds, thousandths};
+use crate::message::{Message, Trust, thousandths, timekeeping};
 use crate::refusal;
 use crate::value::Value;
 use dormouse_base::say;
@@ -274,13 +274,6 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
         ))
         .look("Each further `Timekeeping suspended` line is a wake-up inside the sleep: find what interrupts it (the lines between name IRQs and GPEs).")
     });
-}
-
-/// `Timekeeping suspended for 759.694 seconds`, without its first word before 4.13
-/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 3.10 to 7.3).
-pub(crate) fn timekeeping(m: &Message) -> Option<Ns> {
-    let old = || m.says("Suspended for ").then(|| m.after("Suspended for ")).flatten();
-    m.after("Timekeeping suspended for ").or_else(old).and_then(seconds)
 }
 
 /// Values of counters that stand in the text.

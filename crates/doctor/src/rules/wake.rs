@@ -1,12 +1,11 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
-use super::mode::timekeeping;
 use super::night::{owner, turns};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, timekeeping};
 use crate::night::Fact;
 use crate::night::machine::Owner;
 use dormouse_base::say;

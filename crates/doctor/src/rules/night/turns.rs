@@ -2,8 +2,8 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
+use crate::message::timekeeping;
 use crate::night::{Fact, Item};
-use crate::rules::mode::timekeeping;
 
 /// One sleep: begin and end in ms of the wall clock, and its lines.
 pub(crate) struct Turn<'a> {
