@@ -40,15 +40,22 @@ fn sysctl(text: &str) -> Option<(String, String)> {
     (ours && number).then(|| (["/proc/sys/kernel/", name].concat(), value.to_string()))
 }
 
-/// The file that a command with such a path at its end reads.
-fn read_by(text: &str) -> Option<&str> {
+/// The files that a command with such paths at its end reads, one after another.
+fn read_by(text: &str) -> Vec<&str> {
+    let Some(paths) = read_paths(text) else { return Vec::new() };
+    let ours = |p: &&str| FILES.iter().any(|f| p.starts_with(f)) && !p.contains(['*', ':']);
+    let list: Vec<&str> = paths.split_whitespace().collect();
+    if list.iter().all(ours) { list } else { Vec::new() }
+}
+
+/// What stands behind the name of such a command.
+fn read_paths(text: &str) -> Option<&str> {
     let at = FILES.iter().find_map(|f| text.find(f))?;
     let command = text[..at].trim_end();
     let reads = ["cat", "more", "less", "head"].iter().any(|c| {
         command.strip_suffix(c).is_some_and(|b| b.is_empty() || b.ends_with([' ', '$', '#']))
     });
-    let path = &text[at..];
-    (reads && !path.contains([' ', '*', ':'])).then_some(path)
+    reads.then_some(&text[at..])
 }
 
 /// The folder of a prompt that runs `grep`: `root@h:/sys/power$ grep -r "" *`.
@@ -139,7 +146,8 @@ const MARKS: [&str; 6] = ["/sys/", "/proc/sys", "kernel.", " grep ", "*", "`"];
 /// What `messages` show.
 pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
-    let mut waiting: Option<&str> = None;
+    // Files that a command reads, the next one last; each has one line.
+    let mut waiting: Vec<&str> = Vec::new();
     // Where a `grep` was run: it prints names of that folder.
     let mut folder: Option<&str> = None;
     // The last row of the table of attempts, and so many rows in one piece: one is a word in
@@ -147,7 +155,7 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut stats: Vec<Value> = Vec::new();
     let mut quiet = 0;
     for m in messages {
-        let nothing = folder.is_none() && waiting.is_none() && stats.is_empty();
+        let nothing = folder.is_none() && waiting.is_empty() && stats.is_empty();
         if nothing && m.trust == Trust::Logged && !MARKS.iter().any(|w| m.has(w)) {
             quiet += 1;
             continue;
@@ -160,7 +168,8 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
                 let path = [STATS, name].join("/");
                 Value { line: m.line, path, value: value.to_string() }
             }));
-            (quiet, waiting) = (0, None);
+            quiet = 0;
+            waiting.clear();
             continue;
         }
         // Older failures stand below the last one, and "failures:" above.
@@ -179,11 +188,12 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             out.push(Value { line: m.line, path, value: value.trim().to_string() });
             continue;
         }
-        if let Some(path) = waiting.take()
-            && is_content(m, text)
-        {
-            out.push(Value { line: m.line, path: path.to_string(), value: text.to_string() });
-            continue;
+        if let Some(path) = waiting.pop() {
+            if is_content(m, text) {
+                out.push(Value { line: m.line, path: path.to_string(), value: text.to_string() });
+                continue;
+            }
+            waiting.clear();
         }
         if let Some((path, value)) = sysctl(&marked) {
             out.push(Value { line: m.line, path, value });
@@ -196,6 +206,7 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             }
         } else {
             waiting = read_by(text);
+            waiting.reverse();
         }
     }
     let whole = stats.len() >= ROWS;
@@ -240,6 +251,11 @@ mod tests {
             "grep: pm_wakeup_irq: No data available",
             "",
             "note:this is none",
+            "# cat /sys/power/suspend_stats/success /sys/power/suspend_stats/last_hw_sleep",
+            "8",
+            "411000000",
+            "$ cat /sys/power/mem_sleep /proc/loadavg",
+            "[s2idle]",
         ];
         let messages: Vec<Message> = lines
             .iter()
@@ -262,6 +278,8 @@ mod tests {
                 ("resume".to_string(), "/dev/sda2".to_string()),
                 ("pm_test".to_string(), "none [freezer]".to_string()),
                 ("grep".to_string(), "pm_wakeup_irq: No data available".to_string()),
+                ("success".to_string(), "8".to_string()),
+                ("last_hw_sleep".to_string(), "411000000".to_string()),
             ]
         );
     }

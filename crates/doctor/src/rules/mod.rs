@@ -1,9 +1,10 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
-mod back;
+pub(crate) mod back;
 mod clock;
 mod crash;
+mod damage;
 mod disk;
 mod drive;
 pub(crate) mod freezer;
@@ -19,11 +20,13 @@ mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
 pub(crate) mod ready;
+mod reset;
 mod rpm;
 mod source;
 mod stuck;
 pub(crate) mod sync;
 mod unit;
+mod verdict;
 pub(crate) mod wake;
 mod way;
 
@@ -34,7 +37,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 24] = [
+pub(crate) const ALL: [Rule; 26] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -49,6 +52,7 @@ pub(crate) const ALL: [Rule; 24] = [
     line::judge,
     rpm::judge,
     crash::judge,
+    damage::judge,
     back::judge,
     ready::judge,
     source::judge,
@@ -58,6 +62,7 @@ pub(crate) const ALL: [Rule; 24] = [
     drive::judge,
     way::judge,
     wake::at_once,
+    verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];

@@ -117,7 +117,24 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let words: Vec<&str> = WORDS.into_iter().chain(HOW.iter().map(|h| h.0)).collect();
     let rounds = Rounds::new(case);
     let mut answered: Vec<(String, usize)> = Vec::new();
+    // An attempt that was given up on its way down woke nobody.
+    let mut given_up: Option<(usize, bool)> = None;
+    let mut woke_nobody = |at: usize| {
+        let attempt = case.attempts.iter().find(|a| (a.first..a.end).contains(&at) && !a.inside);
+        let Some(a) = attempt else { return false };
+        if given_up.is_none_or(|g| g.0 != a.first) {
+            let slept =
+                |m: &Message| m.says("suspend-to-idle") || m.has("imekeeping suspended for");
+            let of = case.of(a);
+            let ended = super::abort::ended_early(case, a) && !of.iter().any(slept);
+            given_up = Some((a.first, ended));
+        }
+        given_up.is_some_and(|g| g.1)
+    };
     for (at, m) in case.messages.having_any(&words) {
+        if m.has("Resume caused by ") && woke_nobody(at) {
+            continue;
+        }
         if rounds.went_on(at) {
             if let Some((number, _)) = irq(m) {
                 match answered.iter_mut().find(|a| a.0 == number) {
