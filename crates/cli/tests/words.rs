@@ -120,6 +120,8 @@ fn a_log_that_shows_the_first_steps_alone_gives_no_share_of_them() {
         [Wed Mar  5 10:00:00 2031] Filesystems sync: 0.044 seconds\n\
         [Wed Mar  5 10:00:00 2031] Freezing user space processes\n\
         [Wed Mar  5 10:00:00 2031] Freezing user space processes completed (elapsed 0.003 seconds)\n\
+        [Wed Mar  5 10:00:00 2031] Freezing remaining freezable tasks\n\
+        [Wed Mar  5 10:00:00 2031] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
         [Wed Mar  5 10:00:07 2031] foo 1-1: PM: failed to suspend: error -5\n\
         [Wed Mar  5 10:00:07 2031] PM: Some devices failed to suspend, or early wake event detected\n\
         [Wed Mar  5 10:00:07 2031] PM: suspend exit\n";

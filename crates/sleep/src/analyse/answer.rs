@@ -257,8 +257,8 @@ fn half(
 fn shows_first_steps(cycle: &Cycle, direction: Direction) -> bool {
     let devices = |p: &PhaseSpan| p.phase.has_devices() && p.phase.direction() == direction;
     let went_on = matches!(cycle.outcome, Outcome::Partial | Outcome::AbortedByDevice { .. });
-    // Devices come when the tasks are frozen.
-    let frozen = |p: &PhaseSpan| p.phase == Phase::FreezeUser && p.complete;
+    // Devices come when all tasks are frozen.
+    let frozen = |p: &PhaseSpan| p.phase == Phase::FreezeKernel && p.complete;
     let went_on = went_on && cycle.image.is_empty() && cycle.phases.iter().any(frozen);
     is_part(cycle, direction) && went_on && !cycle.phases.iter().any(devices)
 }
