@@ -196,8 +196,10 @@ impl Log<'_> {
             // He was frozen with the first tasks: devices and the sleep lie in that time, of
             // which the stamps show no more.
             let froze = |p: &&PhaseSpan| matches!(p.phase, Phase::FreezeUser | Phase::FreezeKernel);
+            // What the kernel measured behind the freezing is laid out by that.
+            let measured = |p: &PhaseSpan| !froze(&p) && p.phase != Phase::Sync;
             let frozen = c.cycle.phases.iter().filter(froze).map(|p| p.end).max();
-            if let Some(frozen) = frozen {
+            if let Some(frozen) = frozen.filter(|_| !c.cycle.phases.iter().any(measured)) {
                 self.t.shift_open(frozen, Ns::ZERO - closed);
             }
         }
