@@ -8,7 +8,6 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
-use crate::rules::back::kind;
 use crate::stage::passed;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -114,6 +113,18 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
     returned(m).is_some_and(|f| of(f.device, f.error))
         || refused().is_some_and(|r| r.device.is_empty() && of("", r.error))
         || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
+}
+
+/// A message without what changes from one to the next: numbers.
+pub(crate) fn kind(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = if c.is_ascii_digit() { '0' } else { c };
+        if !(c == '0' && out.ends_with('0')) {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Whether a message tells of an error, by its words.

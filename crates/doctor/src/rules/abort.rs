@@ -610,7 +610,7 @@ fn wakeup(
     let at = |m: &Message| mine.contains(&m.line);
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|of| of.iter().any(at));
     let named: Vec<String> = match sources.is_empty() {
-        true => spans.flat_map(super::wake::named_in).collect(),
+        true => spans.flat_map(super::irq::named_in).collect(),
         false => Vec::new(),
     };
     sources.extend(named.iter().map(String::as_str));

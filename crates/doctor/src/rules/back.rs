@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds, thousandths};
-use crate::said::complains;
+use crate::said::{complains, kind};
 use crate::stage::{is_over, passed};
 use crate::waits;
 use dormouse_base::phase::{Direction, Phase};
@@ -206,18 +206,6 @@ fn measured(m: &Message, direction: Direction) -> Option<(Device, Ns)> {
     let (driver, device) = who.split_once(" dev:")?;
     let ns = i64::try_from(thousandths(took)?).ok()?.checked_mul(1_000)?;
     Some((Device { name: device.into(), driver: driver.into() }, Ns(ns)))
-}
-
-/// A message without what changes from one to the next: numbers.
-pub(crate) fn kind(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let c = if c.is_ascii_digit() { '0' } else { c };
-        if !(c == '0' && out.ends_with('0')) {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// A driver that reports the same error again and again from a sleep on, and never before.

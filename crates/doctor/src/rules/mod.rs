@@ -1,7 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
-pub(crate) mod back;
+mod back;
 mod clock;
 mod crash;
 mod damage;
@@ -11,6 +11,7 @@ pub(crate) mod freezer;
 mod hibernation;
 mod host;
 mod image;
+pub(crate) mod irq;
 pub(crate) mod knob;
 mod libc;
 mod line;
