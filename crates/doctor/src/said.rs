@@ -164,12 +164,22 @@ pub(crate) fn complains(text: &str) -> bool {
 /// right behind one that themselves say that they are of it. What the machine says in other
 /// hours too is none of a sleep.
 pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
-    let first = case.attempts.first().map_or(0, |a| a.first);
-    let usual: BTreeSet<String> = case.messages[..first].iter().map(|m| kind(&m.text)).collect();
     let spans = case.attempts.iter().map(|a| case.of(a).iter().chain(behind(case, a)));
     let said = spans.flatten().filter(|m| m.trust.is_of_a_kernel());
     let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
-    said.filter_map(error).filter(|e| !usual.contains(&kind(&e.0.text))).collect()
+    let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
+    let first = case.attempts.first().map_or(0, |a| a.first);
+    let alike = |m: &Message| errors.iter().any(|e| head(e.0) == head(m));
+    let before = case.messages[..first].iter().filter(|m| !errors.is_empty() && alike(m));
+    let usual: BTreeSet<String> = before.map(|m| kind(&m.text)).collect();
+    errors.retain(|e| !usual.contains(&kind(&e.0.text)));
+    errors
+}
+
+/// How a message begins: most that differ do so there.
+fn head(m: &Message) -> &[u8] {
+    let text = m.text.as_bytes();
+    &text[..text.len().min(3)]
 }
 
 /// What is said of coming back when the attempt is over already: devices that resume in the

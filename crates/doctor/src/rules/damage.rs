@@ -32,6 +32,20 @@ const DAMAGED: [&str; 9] = [
     "FAT-fs (",
 ];
 
+/// A message of either kind has one of these.
+const MARKS: [&str; 10] = [
+    "-fs error (device ",
+    "EXT3-fs (",
+    "BTRFS error (device ",
+    "BTRFS critical (device ",
+    "BTRFS: error (device ",
+    "XFS (",
+    "FAT-fs (",
+    "]: segfault at ",
+    "] general protection",
+    "] trap ",
+];
+
 /// The file system of which a message says that it is damaged.
 fn damaged(m: &Message) -> Option<&str> {
     let word = DAMAGED.iter().find(|w| m.text.starts_with(**w))?;
@@ -58,7 +72,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let kernel = |m: &Message| m.trust.is_of_a_kernel();
     let tells = |m: &Message| kernel(m) && (damaged(m).is_some() || crashed(m).is_some());
     // A machine that had it before did not get it from sleeping.
-    let Some(first) = case.messages.iter().position(tells) else { return };
+    let mut marked = case.messages.having_any(&MARKS);
+    let Some((first, _)) = marked.find(|(_, m)| tells(m)) else { return };
     let over = |at: &usize| is_over(&case.messages, *at) || ends_sleep(&case.messages[*at]);
     let from = first.saturating_sub(FAR);
     let Some(end) = (from..first).rev().filter(|at| kernel(&case.messages[*at])).find(over) else {

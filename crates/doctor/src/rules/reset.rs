@@ -9,12 +9,14 @@ use crate::logs::is_another;
 use crate::message::{Message, Trust};
 use crate::stage;
 use dormouse_base::phase::Direction;
+use std::cell::LazyCell;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let words = LazyCell::new(|| case.messages.iter().find(|m| says_so(m)));
     for a in case.attempts.iter().filter(|a| !a.closed) {
         if a.mode == "hibernation" {
             no_image(case.of(a), out);
-        } else if let Some(f) = rebooted(case, a).or_else(|| told(case, a)) {
+        } else if let Some(f) = rebooted(case, a).or_else(|| told(case, a, &words)) {
             out.push(f);
         }
     }
@@ -132,9 +134,22 @@ const WORDS: [&str; 27] = [
     "hangs",
 ];
 
+/// Whether a line is a sentence that tells it.
+fn says_so(m: &Message) -> bool {
+    let prose = m.trust == Trust::Prose && m.text.split_whitespace().count() >= 4;
+    prose && stage::begins(m).is_none() && {
+        let text = m.text.to_ascii_lowercase();
+        WORDS.iter().any(|w| text.contains(w)) && !text.contains("no longer")
+    }
+}
+
 /// A log that ends on the way down, in a text whose writer says that the machine did not come
 /// back.
-fn told(case: &Case, a: &Attempt) -> Option<Finding> {
+fn told<'a>(
+    case: &'a Case,
+    a: &Attempt,
+    words: &LazyCell<Option<&'a Message>, impl FnOnce() -> Option<&'a Message>>,
+) -> Option<Finding> {
     let said = case.of(a);
     let kernel = || said.iter().filter(|m| m.trust.is_of_a_kernel() || stage::begins(m).is_some());
     let up = |m: &Message| {
@@ -144,14 +159,7 @@ fn told(case: &Case, a: &Attempt) -> Option<Finding> {
     if kernel().any(up) || !kernel().any(down) || super::abort::ended_early(case, a) {
         return None;
     }
-    let tells = |m: &&Message| {
-        let prose = m.trust == Trust::Prose && m.text.split_whitespace().count() >= 4;
-        prose && stage::begins(m).is_none() && {
-            let text = m.text.to_ascii_lowercase();
-            WORDS.iter().any(|w| text.contains(w)) && !text.contains("no longer")
-        }
-    };
-    let m = case.messages.iter().find(tells)?;
+    let m = (**words)?;
     let last = kernel().last()?;
     let words: String = m.text.trim().chars().take(MOST).collect();
     Some(

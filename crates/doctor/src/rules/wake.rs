@@ -71,7 +71,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // An attempt that was given up on its way down woke nobody.
     let mut given_up: Option<(usize, bool)> = None;
     let mut woke_nobody = |at: usize| {
-        let attempt = case.attempts.iter().find(|a| (a.first..a.end).contains(&at) && !a.inside);
+        let begun = &case.attempts[..case.attempts.partition_point(|a| a.first <= at)];
+        let attempt = begun.iter().rev().find(|a| !a.inside).filter(|a| at < a.end);
         let Some(a) = attempt else { return false };
         if given_up.is_none_or(|g| g.0 != a.first) {
             let slept =
