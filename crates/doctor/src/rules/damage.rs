@@ -48,7 +48,7 @@ const MARKS: [&str; 10] = [
 
 /// The file system of which a message says that it is damaged.
 fn damaged(m: &Message) -> Option<&str> {
-    let word = DAMAGED.iter().find(|w| m.text.starts_with(**w))?;
+    let word = DAMAGED.iter().find(|w| m.text.starts_with(w))?;
     let rest = &m.text[word.len()..];
     let name = rest.split([')', ' ', ',']).next()?;
     let is = match *word {

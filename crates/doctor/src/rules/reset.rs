@@ -160,7 +160,7 @@ fn told<'a>(
         return None;
     }
     let m = (**words)?;
-    let last = kernel().last()?;
+    let last = kernel().next_back()?;
     let words: String = m.text.trim().chars().take(MOST).collect();
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
