@@ -86,7 +86,7 @@ fn error(n: i32) -> (&'static str, &'static str) {
         -16 => ("EBUSY", "it was busy, or a wakeup was pending"),
         -22 => ("EINVAL", "it cannot do what was asked"),
         -110 => ("ETIMEDOUT", "it did not answer in time"),
-        -108 => ("ESHUTDOWN", "its bus was suspended already"),
+        -108 => ("ESHUTDOWN", "it, or what it is behind, was shut down already"),
         -121 => ("EREMOTEIO", "it did not answer on its bus"),
         -6 => ("ENXIO", "it could not be reached"),
         -5 => ("EIO", "an I/O error"),

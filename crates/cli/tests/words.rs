@@ -103,6 +103,34 @@ fn a_clock_that_stops_does_not_time_the_sleep() {
 }
 
 #[test]
+fn a_log_whose_clock_stood_does_not_time_the_sleep() {
+    // The last CPU took 40 ms between the two ways.
+    let log = "[  50.000000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+        [  50.200000] Disabling non-boot CPUs ...\n[  50.210000] CPU1: shutdown\n\
+        [  50.250000] Enabling non-boot CPUs ...\n[  50.260000] CPU1 is up\n\
+        [  50.500000] OOM killer enabled.\n[  50.500100] Restarting tasks ... done.\n\
+        [  50.510000] PM: suspend exit\n";
+    let text = words(&["show", "-"], log);
+    assert!(text.contains("time asleep not known"), "{text}");
+}
+
+#[test]
+fn a_log_that_shows_the_first_steps_alone_gives_no_share_of_them() {
+    let log = "[Wed Mar  5 10:00:00 2031] PM: suspend entry (s2idle)\n\
+        [Wed Mar  5 10:00:00 2031] Filesystems sync: 0.044 seconds\n\
+        [Wed Mar  5 10:00:00 2031] Freezing user space processes\n\
+        [Wed Mar  5 10:00:00 2031] Freezing user space processes completed (elapsed 0.003 seconds)\n\
+        [Wed Mar  5 10:00:00 2031] Freezing remaining freezable tasks\n\
+        [Wed Mar  5 10:00:00 2031] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
+        [Wed Mar  5 10:00:07 2031] foo 1-1: PM: failed to suspend: error -5\n\
+        [Wed Mar  5 10:00:07 2031] PM: Some devices failed to suspend, or early wake event detected\n\
+        [Wed Mar  5 10:00:07 2031] PM: suspend exit\n";
+    let text = words(&["show", "-"], log);
+    assert!(!text.contains("went into sync"), "{text}");
+    assert!(text.contains("7.0 s pass on the way down"), "{text}");
+}
+
+#[test]
 fn a_log_without_callbacks_says_so_first() {
     let (code, text) = said(&["show", "-"], &silent());
     assert_eq!(code, Some(0));

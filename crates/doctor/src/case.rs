@@ -23,6 +23,9 @@ pub struct Case {
     pub parts: Vec<(usize, bool)>,
     /// Lines of a journal that part two boots (`-- Boot …`).
     pub boots: Vec<u64>,
+    /// Lines between messages that are none, and not empty: they stand for others, or are the
+    /// rest of one.
+    pub omitted: Vec<u64>,
     /// Tasks that waited while the machine was looked at; none of a text.
     pub waiting: Vec<Waiting>,
     /// Tasks that ran under a real-time policy meanwhile; none of a text.

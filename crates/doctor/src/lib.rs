@@ -28,7 +28,7 @@
 //! | what runtime PM did around a sleep | `runtime` |
 //! | power domains that were switched in callbacks | `switch` |
 //! | links of PCI Express that are worse after a sleep | `link` |
-//! | errors that no rule knows, and which kernels print a text | `said` |
+//! | errors that no rule knows | `said` |
 //! | what findings are made of | `finding`, of `dormouse_base::finding` |
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
@@ -122,12 +122,11 @@ pub fn judge(case: &Case) -> Report {
     let judged: BTreeSet<_> = case.messages.at_lines(&shown).filter_map(format).collect();
     let cited =
         |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
-    let (mut errors, printed) = told(case);
+    let mut errors = told(case);
     errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     findings.extend(said::not_judged(&errors));
     sorted(&mut findings);
     Report {
-        printed,
         findings,
         unchecked: rules::unchecked(case),
         sleeps,

@@ -12,7 +12,7 @@ pub enum Trust {
     Shown,
     /// A line of text like any other: a person may have typed it.
     Prose,
-    /// The same, quoted from an earlier mail.
+    /// The same, quoted from an earlier mail; or a line that the text gives as an example.
     Quoted,
 }
 

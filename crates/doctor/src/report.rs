@@ -1,7 +1,6 @@
 //! What the doctor says of a text or a recording.
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
-use crate::said::Printed;
 use dormouse_base::time::Ns;
 
 /// What the doctor says of a text.
@@ -18,8 +17,6 @@ pub struct Report {
     /// Where a further log begins in the text, by its lines: of a later boot, or of
     /// another machine.
     pub logs: Vec<u64>,
-    /// Which kernels print what the text shows, where it names none.
-    pub printed: Option<Printed>,
     /// It is a recording, a trace or a capture, not a text.
     pub recorded: bool,
 }
@@ -72,6 +69,8 @@ pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Opt
 const WAKER: &str = "mode-wake-source";
 /// A sleep that failed is not right, though nothing is wrong.
 const ALARM: &str = "clock-alarm-abort";
+/// What would end an attempt now is an answer, and not that nothing is wrong.
+const ACTIVE: &str = "abort-source-active";
 /// Errors that no rule judged.
 const NOT_JUDGED: &str = "not-judged";
 
@@ -94,7 +93,7 @@ impl Report {
         let f = self.findings.first()?;
         let not_judged = self.findings.iter().find(|f| f.id == NOT_JUDGED);
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, ..) | (WAKER, Level::Note, None) => First::Answer(f),
+            (ALARM, ..) | (WAKER | ACTIVE, Level::Note, None) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
@@ -134,6 +133,7 @@ mod tests {
         assert_eq!(first(&[]), "none");
         assert_eq!(first(&[waker]), "answer");
         assert_eq!(first(&[waker, other]), NOT_JUDGED);
+        assert_eq!(first(&[(ACTIVE, Level::Note)]), "answer");
         assert_eq!(first(&[(ALARM, Level::Note), other]), "answer");
         assert_eq!(first(&[("mode-hardware", Level::Note)]), "note");
         assert_eq!(first(&[(WAKER, Level::Risk), other]), "wrong");

@@ -1,14 +1,17 @@
-//! What messages say by their formats alone: errors that no rule knows, and which kernels
-//! print them.
+//! What messages say by their formats alone: errors that no rule knows.
 
+use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::formats::{Formats, Known, Meaning, all};
+use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
+use crate::stage::passed;
 use dormouse_base::say;
+use dormouse_base::time::Ns;
+use std::collections::BTreeSet;
 
 /// A message of an attempt that tells of an error, and that no rule judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,25 +24,18 @@ pub struct Unjudged {
     pub device: String,
 }
 
-/// Which kernels print what a text shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Printed {
-    /// Those, of the kernels whose sources were read.
-    pub kernels: Vec<&'static str>,
-    /// A line that tells it.
-    pub line: u64,
-}
-
 /// The message as an error that no rule judged, if it is one. What the source calls an error
 /// or worse is one in whatever words; of other messages the words decide.
 fn unjudged(m: &Message, known: Option<&Known<'_>>) -> Option<Unjudged> {
     let is = match known.map(|k| k.format) {
-        Some(f) if f.meaning == Some(Meaning::Nothing) => false,
+        // A machine that is switched off for good says so at the highest level.
+        Some(f) if matches!(f.meaning, Some(Meaning::Nothing | Meaning::Shutdown)) => false,
         Some(f) => f.is_error() || complains(&m.text),
         None => complains(&m.text),
     };
     // A row of a dump is one of what the dump tells.
     let is = is && m.trust == Trust::Logged && !sums_up(&m.text) && !is_frame(&m.text);
+    let is = is && !is_of_tables(&m.text);
     is.then(|| Unjudged {
         line: m.line,
         subject: known.map_or("", |k| k.format.subject),
@@ -78,7 +74,19 @@ fn sums_up(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text.contains("some devices failed to suspend")
         || text.contains("suspend of devices failed")
+        // kernel/power/swap.c:swsusp_write, whatever get_swap_writer said before.
+        || text.contains("cannot get swap writer")
         || text.contains("disables this message")
+}
+
+/// Whether ACPICA tells of a fault in the tables of a firmware, which each boot and each sleep
+/// has anew (drivers/acpi/acpica/utxferror.c; AE_NOT_FOUND and AE_ALREADY_EXISTS of
+/// psargs.c, dswload.c). That something did not answer in time is another error.
+fn is_of_tables(text: &str) -> bool {
+    let text = text.trim_start_matches("kernel: ");
+    let of_acpi = ["ACPI BIOS Error (bug)", "ACPI Error: ", "ACPI: "];
+    let codes = ["AE_NOT_FOUND", "AE_ALREADY_EXISTS", "No _Lxx or _Exx"];
+    of_acpi.iter().any(|w| text.starts_with(w)) && codes.iter().any(|w| text.contains(w))
 }
 
 /// Whether a message is a row of a dump: `? schedule_timeout+0x20/0x2a0`,
@@ -107,6 +115,18 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
         || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
 }
 
+/// A message without what changes from one to the next: numbers.
+pub(crate) fn kind(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = if c.is_ascii_digit() { '0' } else { c };
+        if !(c == '0' && out.ends_with('0')) {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Whether a message tells of an error, by its words.
 pub(crate) fn complains(text: &str) -> bool {
     // Each of the words has one of these pairs of letters, and few other lines have one. All
@@ -116,47 +136,66 @@ pub(crate) fn complains(text: &str) -> bool {
     let any = pairs.fold(false, |any, (a, b)| {
         let (a, b) = (a | 32, b | 32);
         let is = |x: u8, y: u8| (a == x) & (b == y);
-        any | is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm')
+        any | is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm') | is(b'u', b'p') | is(b's', b'p')
     });
     if !any {
         return false;
     }
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
-    (says(" error") || says("failed") || says("timed out") || says("timeout"))
+    const WORDS: [&str; 8] = [
+        " error",
+        "failed",
+        "timed out",
+        "timeout",
+        "never came up",
+        "not responding",
+        "not respond ",
+        "giving up",
+    ];
+    WORDS.iter().any(|w| says(w))
         && !says("error 0")
         && !sums_up(&text)
         && !says("0 errors")
         && !says("no error")
 }
 
-/// What is said inside the attempts of a text by formats alone: errors that no rule may have
-/// judged, and which kernels print all of it. Of the latter nothing if the text names its
-/// kernel, if all do, or if none does, because the lines are of several or of another.
-pub(crate) fn told(case: &Case) -> (Vec<(&Message, Unjudged)>, Option<Printed>) {
-    // The banner, and the head of every report (kernel/panic.c:print_tainted).
-    let named = || {
-        let banner = |(_, m): (usize, &Message)| m.text.starts_with("Linux version ");
-        case.messages.has("Not tainted ")
-            || case.messages.has("Tainted: ")
-            || case.messages.having("Linux version ").any(banner)
-    };
-    let formats: &'static Formats = all();
-    let (mut errors, mut kernels, mut line) = (Vec::new(), formats.kernels.clone(), None);
-    let said = case.attempts.iter().flat_map(|a| case.of(a));
-    for m in said.filter(|m| m.trust.is_of_a_kernel()) {
-        let known = formats.recognise(&m.text);
-        errors.extend(unjudged(m, known.as_ref()).map(|u| (m, u)));
-        let Some(known) = known.filter(|_| !kernels.is_empty()) else { continue };
-        let before = kernels.len();
-        kernels.retain(|k| known.kernels().any(|x| x == *k));
-        if kernels.len() < before {
-            line = Some(m.line);
-        }
-    }
-    let line = line.filter(|_| !kernels.is_empty() && !named());
-    (errors, line.map(|line| Printed { kernels, line }))
+/// Errors inside the attempts of a text that no rule may have judged, by formats alone; and those
+/// right behind one that themselves say that they are of it. What the machine says in other
+/// hours too is none of a sleep.
+pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
+    let spans = case.attempts.iter().map(|a| case.of(a).iter().chain(behind(case, a)));
+    let said = spans.flatten().filter(|m| m.trust.is_of_a_kernel());
+    let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
+    let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
+    let first = case.attempts.first().map_or(0, |a| a.first);
+    let alike = |m: &Message| errors.iter().any(|e| head(e.0) == head(m));
+    let before = case.messages[..first].iter().filter(|m| !errors.is_empty() && alike(m));
+    let usual: BTreeSet<String> = before.map(|m| kind(&m.text)).collect();
+    errors.retain(|e| !usual.contains(&kind(&e.0.text)));
+    errors
 }
+
+/// How a message begins: most that differ do so there.
+fn head(m: &Message) -> &[u8] {
+    let text = m.text.as_bytes();
+    &text[..text.len().min(3)]
+}
+
+/// What is said of coming back when the attempt is over already: devices that resume in the
+/// background.
+fn behind<'a>(case: &'a Case, a: &Attempt) -> impl Iterator<Item = &'a Message> {
+    let end = case.messages[..a.end].last();
+    let program = |m: &Message| m.text.split(": ").next().is_some_and(|h| h.ends_with(']'));
+    let near = case.messages[a.end..].iter().take(LINES);
+    let soon = move |m: &&Message| end.and_then(|e| passed(e, m)).is_some_and(|t| t <= SOON);
+    let of_it = |m: &&Message| [" resum", "suspend"].iter().any(|w| m.has(w));
+    near.take_while(soon).filter(of_it).filter(move |m| a.closed && !program(m))
+}
+
+/// How long behind a sleep, and how many lines.
+const SOON: Ns = Ns(10_000_000_000);
+const LINES: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -177,23 +216,47 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_one_kernel_tells_it() {
-        let told =
-            |texts: &[&str]| super::told(&case(texts)).1.map(|p| (p.kernels.join(" "), p.line));
-        let entry = "PM: suspend entry (deep)";
-        assert_eq!(told(&[entry, "PM: suspend exit"]), None);
-        assert_eq!(told(&[entry, "Restarting tasks: Starting"]), Some(("7.3".into(), 2)));
-        let older = told(&[entry, "Restarting tasks ..."]);
-        assert_eq!(older, Some(("6.1 6.12".into(), 2)));
-        // Of two machines.
-        assert_eq!(told(&["Restarting tasks: Starting", "Restarting tasks ..."]), None);
-        assert_eq!(told(&["Linux version 6.19.2", "Restarting tasks: Starting"]), None);
+    fn what_is_usual_or_the_end_of_a_hibernation_is_no_error_of_a_sleep() {
+        let mut all = case(&[
+            "foo 1-2: link 4 failed",
+            "PM: suspend entry (deep)",
+            "foo 1-2: link 7 failed",
+            "bar 2-1: link 7 failed",
+            "PM: suspend exit",
+        ]);
+        all.attempts[0].first = 1;
+        let lines = |case: &Case| told(case).iter().map(|e| e.0.line).collect::<Vec<_>>();
+        assert_eq!(lines(&all), [4]);
+        let ends = ["PM: hibernation: hibernation entry", "reboot: Power down"];
+        assert!(lines(&case(&ends)).is_empty());
+        let firmware = "ACPI BIOS Error (bug): Could not resolve symbol [\\_SB.X], AE_NOT_FOUND";
+        assert!(lines(&case(&["PM: suspend entry (deep)", firmware])).is_empty());
+    }
+
+    #[test]
+    fn an_error_right_behind_a_sleep_that_names_it_is_one_of_it() {
+        let mut all = case(&[
+            "PM: suspend entry (deep)",
+            "PM: suspend exit",
+            "foo bar1: error -110 whilst resuming",
+            "baz 3-1: read failed",
+        ]);
+        all.attempts[0] = Attempt { end: 2, closed: true, ..Attempt::default() };
+        let list: Vec<Message> = all
+            .messages
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(i, m)| Message { time: Some(Ns(i as i64 * 1_000_000_000)), ..m })
+            .collect();
+        all.messages = list.into();
+        assert_eq!(told(&all).iter().map(|e| e.0.line).collect::<Vec<_>>(), [3]);
     }
 
     #[test]
     fn what_the_source_calls_an_error_is_one_in_any_words() {
         let error = |text: &str| {
-            told(&case(&[text])).0.into_iter().next().map(|(_, u)| (u.subject, u.device))
+            told(&case(&[text])).into_iter().next().map(|(_, u)| (u.subject, u.device))
         };
         let dead = "xhci_hcd 0000:4c:00.3: HC died; cleaning up";
         assert_eq!(error(dead), Some(("usb", "0000:4c:00.3".into())));

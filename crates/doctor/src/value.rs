@@ -294,6 +294,11 @@ mod tests {
             "grep: pm_wakeup_irq: No data available",
             "",
             "note:this is none",
+            "# cat /sys/power/suspend_stats/success /sys/power/suspend_stats/last_hw_sleep",
+            "8",
+            "411000000",
+            "$ cat /sys/power/mem_sleep /proc/loadavg",
+            "[s2idle]",
         ];
         let messages: Vec<Message> = lines
             .iter()
@@ -316,6 +321,8 @@ mod tests {
                 ("resume".to_string(), "/dev/sda2".to_string()),
                 ("pm_test".to_string(), "none [freezer]".to_string()),
                 ("grep".to_string(), "pm_wakeup_irq: No data available".to_string()),
+                ("success".to_string(), "8".to_string()),
+                ("last_hw_sleep".to_string(), "411000000".to_string()),
             ]
         );
     }

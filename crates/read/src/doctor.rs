@@ -2,7 +2,7 @@
 //! log, a part of one in a mail, a ticket with excerpts.
 
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
-use crate::klog::{self, Item, MARKS, NEWEST_FIRST, order_of};
+use crate::klog::{self, Examples, Item, MARKS, NEWEST_FIRST, order_of};
 use crate::night;
 use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
@@ -131,8 +131,11 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     let lines = Lines::new(bytes);
     // Most lines of a log are messages, and few are shorter than this.
     let messages = Vec::with_capacity(lines.ends.len().min(bytes.len() / 32) + 1);
-    let mut listener = Listener { lines, messages, boots: Vec::new(), damaged: 0 };
-    let refused = klog::parse_heard(bytes, tracker, &mut |item, at| listener.item(item, at));
+    let examples = Examples::of(bytes);
+    let mut listener =
+        Listener { lines, examples: &examples, messages, boots: Vec::new(), damaged: 0 };
+    let refused =
+        klog::parse_heard(bytes, &examples, tracker, &mut |item, at| listener.item(item, at));
     tracker.close_cycle();
     let mut losses = Losses::default();
     let told = |kind: &str| kind == "newest_first";
@@ -149,6 +152,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
             None,
         );
     }
+    let omitted = listener.omitted();
     let (mut messages, boots) = (listener.messages, listener.boots);
     whole_logs(&mut messages);
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
@@ -162,7 +166,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     };
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
-    case.boots = boots;
+    (case.boots, case.omitted) = (boots, omitted);
     case.night = night::read(bytes);
     case.way = if newest_first {
         case.night.clocks_turn();
@@ -205,12 +209,23 @@ fn place(cycle: &Cycle) -> Place {
 /// Keeps the messages of a log.
 struct Listener<'a> {
     lines: Lines<'a>,
+    examples: &'a Examples,
     messages: Vec<Message>,
     boots: Vec<u64>,
     damaged: u64,
 }
 
 impl Listener<'_> {
+    /// Lines between two messages that are none, and not empty.
+    fn omitted(&self) -> Vec<u64> {
+        let between = |pair: &[Message]| {
+            let (a, b) = (pair[0].line.min(pair[1].line), pair[0].line.max(pair[1].line));
+            a + 1..b
+        };
+        let gaps = self.messages.windows(2).flat_map(between);
+        gaps.filter(|at| !klog::quotes(self.lines.at(*at)).is_empty()).collect()
+    }
+
     fn item(&mut self, item: Item<'_>, at: u64) {
         let record = match item {
             Item::Record(r) => r,
@@ -224,6 +239,7 @@ impl Listener<'_> {
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
         let trust = if fenced { Trust::Shown } else { trust };
+        let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
         let text = readable(&text[..text.len().min(LONGEST)]).into_owned();

@@ -8,6 +8,7 @@ mod cases;
 mod clocks;
 mod corpus;
 mod counters;
+mod damaged_back;
 mod doctor;
 mod domains;
 mod dresses;

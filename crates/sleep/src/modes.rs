@@ -2,9 +2,10 @@
 //! less, what sleeping less often gives, what CPUs that are switched off cost. By the
 //! times of recorded cycles and powers that somebody measured.
 
+use crate::analyse::answer::is_part;
 use crate::energy::{Microwatts, Nanojoules, power_of, time_of};
 use dormouse_base::cycle::{Cycle, Mode, Outcome};
-use dormouse_base::phase::Phase;
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
 
@@ -175,8 +176,9 @@ pub fn trips<'a>(cycles: impl IntoIterator<Item = &'a Cycle>) -> BTreeMap<Way, T
         Trips {
             slept: slept.len(),
             failed: list.iter().filter(failed).count(),
-            down: took(&|c| c.suspend_time()),
-            up: took(&|c| c.resume_time()),
+            // What is known in part is less than it took.
+            down: took(&|c| c.suspend_time().filter(|_| !is_part(c, Direction::Suspend))),
+            up: took(&|c| c.resume_time().filter(|_| !is_part(c, Direction::Resume))),
             sync: median(slept.iter().filter_map(|c| sync(c)).collect()),
             wasted: median(list.iter().filter(failed).map(|c| c.end.since(c.start)).collect()),
         }

@@ -10,8 +10,6 @@ use crate::wording::unchecked::unchecked;
 use dormouse_base::loss::Losses;
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
-use dormouse_doctor::formats;
-use dormouse_doctor::said::Printed;
 use dormouse_doctor::{First, NO_STATE, Report};
 use serde_json::{Value, json};
 
@@ -191,25 +189,6 @@ fn saved(by: Ns) -> String {
     format!("By simulation of this recording its remedy saves {said}.")
 }
 
-/// Which kernels print what the text shows.
-fn printed(p: &Printed) -> String {
-    format!(
-        "The text names no kernel. Of the kernels {} only {} print{} all that it says up to line {}.",
-        listed(&formats::all().kernels),
-        listed(&p.kernels),
-        if p.kernels.len() == 1 { "s" } else { "" },
-        p.line
-    )
-}
-
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).into(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
-}
-
 /// What was not looked at, and why.
 fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
     let words = |u: &_| {
@@ -229,10 +208,6 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     page.wrapped(Ink::Plain, 0, 2, &trust(s.report, s.live));
     for (i, f) in s.report.findings.iter().enumerate() {
         finding(&mut page, f, i > 0);
-    }
-    if let Some(p) = &s.report.printed {
-        page.blank();
-        page.wrapped(Ink::Plain, 0, 2, &printed(p));
     }
     left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()
@@ -258,8 +233,6 @@ pub fn json(s: &Subject<'_>) -> Value {
     json!({
         "name": s.name,
         "sleeps": s.report.sleeps.len(),
-        "printed_by": s.report.printed.as_ref().map(|p| p.kernels.join(", ")),
-        "printed_by_line": s.report.printed.as_ref().map(|p| p.line),
         "findings": s.report.findings,
         "not_checked": not_checked(&not_looked_at(s)),
         "losses": s.losses,

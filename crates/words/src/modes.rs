@@ -112,11 +112,19 @@ fn answer(m: &Modes) -> String {
     }
 }
 
+/// Whether a finding says how deep the sleeps were.
+fn told_below(m: &Modes) -> bool {
+    const TELL: [&str; 3] = ["mode-hardware", "mode-partial", "mode-name-only"];
+    m.why.iter().any(|f| TELL.contains(&f.id))
+}
+
 fn really(m: &Modes) -> String {
     match m.depths() {
         list if list.is_empty() => {
             let s2idle = m.trips.get(&Way::S2idle).is_some_and(|t| t.slept > 0);
-            if s2idle {
+            if told_below(m) {
+                "What the s2idle sleeps really were is told below.".into()
+            } else if s2idle {
                 "How deep the s2idle sleeps were, no counter of a recording tells.".into()
             } else {
                 "No s2idle sleep was seen, so how deep it would be is not known.".into()
@@ -170,6 +178,7 @@ fn table(page: &mut Page, m: &Modes) {
         let really = match (way, depth.as_slice()) {
             (Way::S2idle, [(one, _)]) => *one,
             (Way::S2idle, [_, ..]) => "see above",
+            (Way::S2idle, []) if told_below(m) => "see below",
             (Way::S2idle, []) => "not known",
             _ => "",
         };

@@ -3,9 +3,9 @@
 use super::Row;
 use crate::case::Case;
 use crate::message::timekeeping;
+use crate::rules::irq;
 use crate::rules::night::again::was_refused;
 use crate::rules::night::turns::{Turn, turns};
-use crate::rules::wake;
 use dormouse_base::time::Ns;
 
 /// Who tells of rows that logs filled.
@@ -44,7 +44,7 @@ fn row(case: &Case, t: &Turn<'_>) -> Row {
         slept_ms: stood.map(|s| s.0 / 1_000_000).or(refused.then_some(0)),
         succeeded: Some(i64::from(!refused)),
         failed: Some(i64::from(refused)),
-        waker: wake::named_in(inside).into_iter().next().unwrap_or_default(),
+        waker: irq::named_in(inside).into_iter().next().unwrap_or_default(),
         versions: kernel.map(|k| ("kernel".to_string(), k)).into_iter().collect(),
         ..Row::default()
     }

@@ -42,7 +42,7 @@ pub(crate) fn returned(m: &Message) -> Option<Failed<'_>> {
     let error = error.trim().parse().ok().filter(|&e: &i32| e < 0)?;
     let is = |words: &[&str]| words.iter().any(|w| callback.contains(w) || function.contains(w));
     let up = is(&["resume", "restore", "thaw"]);
-    (up || is(&["suspend", "freeze", "poweroff"])).then_some(())?;
+    (up || is(&["suspend", "freeze", "poweroff", "prepare"])).then_some(())?;
     // A time of day or a program may stand before.
     let mut words = owner.rsplit(' ');
     let device = words.next().filter(|d| !d.is_empty())?;
@@ -243,9 +243,9 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     // What main.c says in the end says it all.
     let told: BTreeSet<&str> = case
         .messages
-        .having("failed to ")
+        .having_any(&["failed to ", "for power transition: code"])
         // One that breaks off says nothing.
-        .filter(|(_, m)| m.has("error"))
+        .filter(|(_, m)| m.has("error") || m.has(": code"))
         .flat_map(|(_, m)| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
         .collect();
     let twice = |f: &Failed<'_>| told.contains(f.device);
@@ -605,6 +605,14 @@ fn wakeup(
             }
         }
     }
+    // Some name the interrupt alone, when it is over.
+    let at = |m: &Message| mine.contains(&m.line);
+    let spans = case.attempts.iter().map(|a| case.of(a)).filter(|of| of.iter().any(at));
+    let named: Vec<String> = match sources.is_empty() {
+        true => spans.flat_map(super::irq::named_in).collect(),
+        false => Vec::new(),
+    };
+    sources.extend(named.iter().map(String::as_str));
     // A source that a driver's own suspend callback sets off is its fault.
     let own = case.messages.has("pm_wakeup_ws_event") || case.messages.has("pm_wakeup_dev_event");
     let in_callback =

@@ -2,11 +2,12 @@
 //! says are long, errors that begin with a resume.
 
 use super::abort::owner;
+use super::reset;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds, thousandths};
-use crate::said::complains;
+use crate::said::{complains, kind};
 use crate::stage::{is_over, passed};
 use crate::waits;
 use dormouse_base::phase::{Direction, Phase};
@@ -33,74 +34,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     not_ready(case, out);
     long(case, out);
     since(case, out);
-    rebooted(case, out);
+    reset::judge(case, out);
 }
-
-/// The log of a boot ends in a sleep, and the next boot follows. A hibernation boots to come
-/// back; `grep` leaves no other lines, and none of an end.
-fn rebooted(case: &Case, out: &mut Vec<Finding>) {
-    for a in case.attempts.iter().filter(|a| !a.closed) {
-        let said = case.of(a);
-        if a.mode == "hibernation" {
-            no_image(said, out);
-            continue;
-        }
-        let Some(at) = said.iter().position(|m| m.text.starts_with("Linux version ")) else {
-            continue;
-        };
-        let before = case.messages[..a.first].iter().rev().take(FEW);
-        let of_log = |m: &&Message| m.trust.is_of_a_kernel();
-        let down = said[..at].iter().filter(of_log);
-        let thawed = |m: &Message| m.has("Restarting tasks") || m.has("OOM killer enabled");
-        let other = |m: &Message| {
-            !["PM: ", "suspend", "Suspend", "sleep", "resume"].iter().any(|w| m.has(w))
-        };
-        let after = said[at + 1..].iter().take(3);
-        if down.clone().any(thawed) || !down.chain(before).chain(after).any(other) {
-            continue;
-        }
-        let (first, banner) = (&said[0], &said[at]);
-        let last = &said[at - 1];
-        // What stood on lines that are no messages was left out, and may have been its end.
-        let inside = first.line..banner.line;
-        let parts = case.boots.iter().filter(|b| inside.contains(b)).count() + at;
-        let omits = |m: &Message| m.text.contains("...") && !m.trust.is_of_a_kernel();
-        if banner.line - first.line != parts as u64 || said[..at].iter().any(omits) {
-            continue;
-        }
-        let mode = if a.mode.is_empty() { "" } else { &format!(" ({})", a.mode) };
-        out.push(
-            Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
-                .says(format!(
-                    "The log of a boot ends in the sleep of line {}{mode}, and another boot follows: the machine did not come back from it, or lost its power there. How far it came after the last line the text does not show.",
-                    first.line
-                ))
-                .look("A second time with no_console_suspend, or pm_trace (it sets the clock), tells where it stopped; a battery that ran empty tells nothing of the kernel.")
-                .shown_by(lines([first].into_iter().chain((last.line != first.line).then_some(last)).chain([banner]))),
-        );
-    }
-}
-
-/// The boot behind a hibernation that found no image (kernel/power/swap.c:swsusp_check).
-fn no_image(said: &[Message], out: &mut Vec<Finding>) {
-    let boot = said.iter().position(|m| m.text.starts_with("Linux version "));
-    let none = |m: &&Message| m.trust.is_of_a_kernel() && m.says("Image not found (code -22)");
-    let Some(at) = boot else { return };
-    let Some(found) = said[at..].iter().find(none) else { return };
-    out.push(
-        Finding::new(("hib-no-image", Area::Hibernation, Level::Risk), Confidence::Likely)
-            .says(format!(
-                "The boot behind the hibernation of line {} found no image: it was not written to the end, or not where resume= points, and what it held is lost.",
-                said[0].line
-            ))
-            .look("Give the last lines of the boot before: whether the image was written. Compare resume= (and resume_offset= of a swap file) with swapon --show.")
-            .when(Some(Direction::Resume), None)
-            .shown_by(lines([&said[0], &said[at], found])),
-    );
-}
-
-/// So many messages before a sleep show that a log is whole.
-const FEW: usize = 40;
 
 /// `sdhci-pci 0000:02:00.0: not ready 65535ms after resume; giving up`
 /// (drivers/pci/pci.c:pci_dev_wait, 5.0 on): the kernel waits twice as long each time.
@@ -273,18 +208,6 @@ fn measured(m: &Message, direction: Direction) -> Option<(Device, Ns)> {
     Some((Device { name: device.into(), driver: driver.into() }, Ns(ns)))
 }
 
-/// A message without what changes from one to the next: numbers.
-fn kind(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let c = if c.is_ascii_digit() { '0' } else { c };
-        if !(c == '0' && out.ends_with('0')) {
-            out.push(c);
-        }
-    }
-    out
-}
-
 /// A driver that reports the same error again and again from a sleep on, and never before.
 /// One that reports it once after each sleep comes back late, and comes back.
 fn since(case: &Case, out: &mut Vec<Finding>) {
@@ -390,6 +313,9 @@ mod tests {
         assert!(found.contains("7.25 s") && found.contains("ata7 was late in it"), "{found}");
         assert!(found.contains("500 ms before the end"), "{found}");
         // A name of PCI or USB is whole.
+        let dead = "xhci_hcd 0000:03:00.0: xHCI host controller not responding, assume dead";
+        let found = said(&[(6_000, dead), (end, text.as_str())]).expect("a long phase");
+        assert!(found.contains(" 0000:03:00.0 was late in it"), "{found}");
         let stuck = "xhci_hcd 0000:00:14.0: Timeout while waiting for setup device command";
         let found = said(&[(6_000, stuck), (end, text.as_str())]).expect("a long phase");
         assert!(found.contains(" 0000:00:14.0 was late in it"), "{found}");

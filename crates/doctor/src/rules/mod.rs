@@ -4,6 +4,7 @@ pub(crate) mod abort;
 mod back;
 mod clock;
 mod crash;
+mod damage;
 mod disk;
 mod drive;
 pub(crate) mod freezer;
@@ -11,6 +12,7 @@ mod gpe;
 mod hibernation;
 mod host;
 mod image;
+pub(crate) mod irq;
 pub(crate) mod knob;
 mod libc;
 mod line;
@@ -20,11 +22,13 @@ mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
 pub(crate) mod ready;
+mod reset;
 mod rpm;
 mod source;
 mod stuck;
 pub(crate) mod sync;
 mod unit;
+mod verdict;
 pub(crate) mod wake;
 mod way;
 
@@ -35,7 +39,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 25] = [
+pub(crate) const ALL: [Rule; 27] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -51,6 +55,7 @@ pub(crate) const ALL: [Rule; 25] = [
     line::judge,
     rpm::judge,
     crash::judge,
+    damage::judge,
     back::judge,
     ready::judge,
     source::judge,
@@ -60,6 +65,7 @@ pub(crate) const ALL: [Rule; 25] = [
     drive::judge,
     way::judge,
     wake::at_once,
+    verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];

@@ -1,12 +1,16 @@
 //! Waits that lines of a kernel log enclose on the way up: between two lines, in a phase, in a
 //! callback.
 
+use super::abort::gives_up;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
+use crate::logs::CALENDAR;
 use crate::message::{Message, thousandths};
 use crate::stack;
+use crate::stage::passed;
 use crate::waits;
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -31,8 +35,11 @@ const UP: [&str; 5] = [
 
 /// These end the way up, or begin the way down: after an image is made its kernel goes on
 /// down.
-const OVER: [&str; 9] = [
+const OVER: [&str; 12] = [
     "Creating image",
+    "Creating hibernation image",
+    "Compressing and saving image data",
+    "Saving image data pages",
     "thaw of devices complete",
     "Image saving progress",
     "suspend exit",
@@ -60,7 +67,70 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if out.len() == first {
         gaps(case, out);
     }
+    refused(case, out);
     callbacks(case, out);
+}
+
+/// A long time between two lines on the way down of an attempt that was given up: no sleep lies
+/// in it. Where the keeper has whole seconds alone, by those. The freezer tells itself how long
+/// it tried, and some rules how long a device was waited for.
+fn refused(case: &Case, out: &mut Vec<Finding>) {
+    let mut longest: Option<(Ns, &Message, &Message)> = None;
+    for a in &case.attempts {
+        let kernel = || case.of(a).iter().filter(|m| m.trust.is_of_a_kernel());
+        let Some(end) = kernel().position(gives_up) else { continue };
+        let mut last: Option<&Message> = None;
+        // Whoever keeps a log by the calendar may be frozen with the tasks, and writes of what
+        // he missed when they run again; lines behind that are of the kernel's own clock.
+        let frozen = kernel().position(|m| m.says("OOM killer disabled") || m.has("(elapsed "));
+        let own = |m: &Message| m.time.is_some_and(|t| t < CALENDAR);
+        let from = kernel().position(own).filter(|_| kernel().all(|m| own(m) || m.time.is_none()));
+        let Some(from) = from.or(frozen) else { continue };
+        for m in
+            kernel().take(end + 1).skip(from).filter(|m| m.time.is_some() || m.second.is_some())
+        {
+            let gap = last.replace(m).and_then(|a| Some((passed(a, m)?, a)));
+            let Some((gap, a)) = gap.filter(|g| (SLOW..JUMP).contains(&g.0.0)) else { continue };
+            let told = m.says("Freezing ") || m.says("Filesystems sync: ");
+            if !told && longest.is_none_or(|l| gap > l.0) {
+                longest = Some((gap, a, m));
+            }
+        }
+    }
+    let Some((gap, a, b)) = longest else { return };
+    let knows = |f: &Finding| {
+        let here = f.evidence.iter().any(|e| e.line == a.line || e.line == b.line);
+        let lasts = matches!(f.area, Area::Freezer | Area::Sync) || f.costs.is_some();
+        let waits =
+            matches!(f.id, "device-hang" | "device-slow" | "phase-hung-task" | "phase-stall");
+        here && lasts || waits
+    };
+    if out.iter().any(knows) {
+        return;
+    }
+    let (about, sure) = match b.time {
+        Some(_) => ("", Confidence::Certain),
+        None => ("About ", Confidence::Likely),
+    };
+    let device = waits::late(&b.text);
+    let who = device.as_ref().map_or(String::new(), |d| {
+        format!(" The line at its end says who was waited for: {}.", say::device(d))
+    });
+    out.push(
+        Finding::new(("phase-pause", Area::Phase, Level::Slow), sure)
+            .says(format!(
+                "{about}{} pass on the way down between \"{}\" and \"{}\".{who}",
+                say::span(gap),
+                a.text.trim(),
+                b.text.trim()
+            ))
+            .look("The device that the line at its end speaks of, or what runs before it, kept the machine waiting: boot with initcall_debug, or record with dormouse record.")
+            .of_devices(device)
+            .when(Some(Direction::Suspend), None)
+            .at("suspend")
+            .costs(gap)
+            .shown_by(lines([a, b])),
+    );
 }
 
 /// A long time between two lines on the way up.
@@ -219,6 +289,10 @@ fn returned(m: &Message) -> Option<(&str, &str, i64)> {
     let (device, function) = head.rsplit_once(' ')?;
     let function = function.split('+').next()?;
     let device = device.trim_end_matches("PM:").trim_end().trim_end_matches(':');
+    // What runs at boot is no callback of a sleep, whatever its name.
+    if device == "initcall" || device.ends_with(" initcall") {
+        return None;
+    }
     let known = ["suspend", "resume", "freeze", "thaw", "poweroff", "restore"];
     known.iter().any(|w| function.contains(w)).then_some((
         device,
@@ -257,22 +331,32 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
                 .shown_by(lines([vain, m])),
         );
     }
-    let longest = all.iter().map(|x| x.2).max().unwrap_or(0);
-    if all.len() > 1
-        && longest < CALLBACK
-        && out.is_empty()
-        && case.attempts.is_empty()
-        && case.parts.is_empty()
-    {
+    if all.len() > 1 && out.is_empty() && case.attempts.is_empty() && case.parts.is_empty() {
         let rows: Vec<String> =
             all.iter().take(8).map(|x| format!("{} {} ms", x.1, say::ms(Ns(x.2)))).collect();
+        let slow = all.iter().max_by_key(|x| x.2).filter(|x| x.2 >= CALLBACK);
+        let (level, rest) = match slow {
+            Some((_, device, took)) => (
+                Level::Slow,
+                format!(
+                    "{} in one of {device} is slow; what it waited for is not in these lines.",
+                    say::span(Ns(*took))
+                ),
+            ),
+            None => (
+                Level::Note,
+                format!(
+                    "None of them takes {}: nothing in these lines is slow.",
+                    say::span(Ns(CALLBACK))
+                ),
+            ),
+        };
         out.push(
-            Finding::new(("callback-times", Area::Phase, Level::Note), Confidence::Certain)
+            Finding::new(("callback-times", Area::Phase, level), Confidence::Certain)
                 .says(format!(
-                    "{} returned: {}. None of them takes {}: nothing in these lines is slow.",
+                    "{} returned: {}. {rest}",
                     say::plural(all.len(), "callback"),
                     rows.join(", "),
-                    say::span(Ns(CALLBACK))
                 ))
                 .shown_by(lines(all.iter().take(8).map(|x| x.0))),
         );
@@ -282,6 +366,7 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::Attempt;
 
     #[test]
     fn waits_on_the_way_up_are_named_by_their_lines() {
@@ -301,7 +386,8 @@ mod tests {
         out.clear();
         let image = [
             (100, "Enabling non-boot CPUs ..."),
-            (130, "PM: Image saving progress:   0%"),
+            (130, "PM: Compressing and saving image data (900 pages)..."),
+            (4_130, "PM: Image saving progress:   0%"),
             (9_130, "PM: Image saving progress:  10%"),
         ];
         judge(&Case::of_log(&image), &mut out);
@@ -318,6 +404,37 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_on_a_way_down_that_was_given_up_is_told() {
+        let log = [
+            (1_000, "PM: suspend entry (s2idle)"),
+            (1_100, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+            (7_100, "foo 3-1: PM: failed to suspend: error -110"),
+            (7_200, "PM: suspend exit"),
+        ];
+        let of = |log: &[(i64, &str)]| {
+            let mut case = Case::of_log(log);
+            let attempt = Attempt { end: log.len(), closed: true, ..Attempt::default() };
+            case.attempts.push(attempt);
+            let mut out = Vec::new();
+            refused(&case, &mut out);
+            out.pop().map(|f| f.sentence)
+        };
+        assert!(of(&log).is_some_and(|s| s.starts_with("6.0 s pass on the way down")));
+        // It may have slept, or freezing tells itself.
+        assert_eq!(of(&[log[0], log[1], (7_100, "PM: noirq resume of x"), log[3]]), None);
+        // By the calendar, a keeper may have been frozen.
+        let year = 1_900_000_000_000;
+        let log = log.map(|(ms, text)| (ms + year, text));
+        assert_eq!(of(&log), None);
+        let frozen =
+            (year + 1_050, "Freezing user space processes completed (elapsed 0.001 seconds)");
+        assert!(of(&[log[0], frozen, log[1], log[2], log[3]]).is_some());
+        let log = log.map(|(ms, text)| (ms - year, text));
+        let freezing = (21_000, "Freezing of tasks failed after 20.000 seconds (1 tasks refusing");
+        assert_eq!(of(&[log[0], freezing, (21_010, log[3].1)]), None);
+    }
+
+    #[test]
     fn a_timeout_in_a_callback_is_its_wait_and_short_ones_are_not_slow() {
         let mut out = Vec::new();
         let vain = [
@@ -327,11 +444,29 @@ mod tests {
         judge(&Case::of_log(&vain), &mut out);
         assert_eq!(out[0].id, "callback-timeout");
         out.clear();
+        let boot = [
+            (10, "initcall suspend_foo_init+0x0/0x10 returned 0 after 900000 usecs"),
+            (11, "initcall resume_foo_init+0x0/0x10 returned 0 after 900000 usecs"),
+        ];
+        judge(&Case::of_log(&boot), &mut out);
+        assert!(out.is_empty(), "{out:?}");
         let short = [
             (10, "nic 0000:81:00.0: PM: pci_pm_resume+0x0/0x110 returned 0 after 3000 usecs"),
             (11, "nic 0000:81:00.1: PM: pci_pm_resume+0x0/0x110 returned 0 after 3100 usecs"),
         ];
         judge(&Case::of_log(&short), &mut out);
         assert!(out[0].sentence.contains("nothing in these lines is slow"));
+        out.clear();
+        let long = [
+            (900, "nic 0000:81:00.0: PM: pci_pm_suspend+0x0/0x110 returned 0 after 433000 usecs"),
+            (911, "nic 0000:81:00.0: PM: pci_pm_suspend_late+0x0/0x110 returned 0 after 3 usecs"),
+        ];
+        judge(&Case::of_log(&long), &mut out);
+        assert_eq!((out[0].id, out[0].level), ("callback-times", Level::Slow));
+        assert!(
+            out[0].sentence.contains("433 ms in one of nic 0000:81:00.0"),
+            "{}",
+            out[0].sentence
+        );
     }
 }

@@ -18,6 +18,8 @@ struct Source {
     woke: u64,
     /// How often it had something to tell; of tables alone.
     events: u64,
+    /// How long it kept a machine awake that sleeps by itself (autosleep), ms.
+    prevented: u64,
     evidence: Evidence,
 }
 
@@ -119,6 +121,7 @@ fn listed(case: &Case) -> Vec<Source> {
             active: active.map_or(0, |a| a.0),
             woke: woke.map_or(0, |w| w.0),
             events: 0,
+            prevented: count("prevent_suspend_time_ms").unwrap_or(0),
             evidence: crate::evidence::value(shown),
         })
     };
@@ -153,6 +156,7 @@ fn dumped(case: &Case) -> Vec<Source> {
             active: u64::from(of("status") == "active"),
             woke: of("wakeup_count").parse().unwrap_or(0),
             events: 0,
+            prevented: 0,
             evidence: Evidence { doubtful: false, ..Evidence::from(m) },
         });
     }
@@ -235,6 +239,7 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             active: of("active_since"),
             woke: of("wakeup_count").max(of("wake_count")),
             events: of("event_count"),
+            prevented: of("prevent_suspend_time"),
             evidence: Evidence { doubtful: false, text: words.join(" "), ..Evidence::from(m) },
         });
     }
@@ -244,7 +249,7 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
         let events = was.map_or(0, |b| s.events.saturating_sub(b.events));
         if by > 0 || events > 0 {
             let (name, evidence) = (s.name.clone(), s.evidence.clone());
-            grew.push(Source { name, active: 0, woke: by, events, evidence });
+            grew.push(Source { name, active: 0, woke: by, events, prevented: 0, evidence });
         }
     }
     out
@@ -299,6 +304,24 @@ fn active(all: &[Source], out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Who kept a machine awake that sleeps by itself, and for how long
+/// (drivers/base/power/wakeup.c:update_prevent_sleep_time, CONFIG_PM_AUTOSLEEP).
+fn prevented(all: &[Source]) -> String {
+    let mut held: Vec<&Source> = all.iter().filter(|s| s.prevented >= HOLDS).collect();
+    held.sort_by_key(|s| std::cmp::Reverse(s.prevented));
+    let long = |s: &&&Source| {
+        let ms = i64::try_from(s.prevented).unwrap_or(0);
+        format!("{} for {}", named(s), say::span(Ns(ms.saturating_mul(1_000_000))))
+    };
+    let words: Vec<String> = held.iter().take(5).map(|s| long(&s)).collect();
+    match &words[..] {
+        [] => String::new(),
+        _ => {
+            format!(" By prevent_suspend_time the machine was kept awake by {}.", words.join(", "))
+        }
+    }
+}
+
 /// Sources that ended sleeps, or stood in their way, by what the kernel counted
 /// (wakeup_source_report_event: only while attempts are armed).
 fn woke(all: &[Source], out: &mut Vec<Finding>) {
@@ -319,8 +342,9 @@ fn woke(all: &[Source], out: &mut Vec<Finding>) {
     };
     let f = Finding::new(("abort-source-woke", Area::Abort, Level::Note), Confidence::Certain)
         .says(format!(
-            "Events that ended a sleep or kept the machine from one, by source: {}.{nameless}",
-            words.join(", ")
+            "Events that may have ended a sleep or kept the machine from one, by source: {}.{nameless}{}",
+            words.join(", "),
+            prevented(all)
         ))
         .look("If nobody wanted that: switch the power/wakeup of that device off to try.")
         .of_devices(woke.iter().map(|s| device(s)))

@@ -1,6 +1,7 @@
 //! What woke a machine from s2idle or deep, as the kernel, Android's kernels and firmware
 //! tables name it.
 
+use super::irq::{digits, irq, named_in};
 use super::night::{owner, turns};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -29,56 +30,6 @@ struct Irq<'a> {
     name: Option<String>,
     times: usize,
     first: &'a Message,
-}
-
-fn digits(text: &str) -> &str {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    &text[..end]
-}
-
-/// `PM: Triggering wakeup from IRQ 9` (drivers/base/power/wakeup.c:pm_system_irq_wakeup),
-/// `IRQ wakeup: IRQ 9`; `Resume caused by IRQ 391, bt_host_wake`
-/// (kernel/power/wakeup_reason.c of Android). A patch that is quoted has the format in place
-/// of the number.
-fn irq(m: &Message) -> Option<(&str, Option<&str>)> {
-    if let Some(rest) =
-        m.after("Resume caused by IRQ ").or_else(|| m.after("Resume caused by IRQs "))
-    {
-        let number = digits(rest);
-        let name = rest[number.len()..].trim_start_matches([',', ' ']).trim();
-        return (!number.is_empty()).then_some((number, Some(name).filter(|n| !n.is_empty())));
-    }
-    // `pm_system_irq_wakeup: 11 triggered pinctrl_amd` of Android's and ChromeOS' kernels.
-    if let Some((number, name)) =
-        m.after("pm_system_irq_wakeup: ").and_then(|r| r.split_once(" triggered "))
-    {
-        let name = name.trim();
-        let is = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        return is.then_some((number, Some(name).filter(|n| !n.is_empty() && *n != "null")));
-    }
-    let rest = m.after("Triggering wakeup from IRQ ").or_else(|| m.after("IRQ wakeup: IRQ "))?;
-    let number = digits(rest);
-    let whole = rest[number.len()..].chars().next().is_none_or(char::is_whitespace);
-    (!number.is_empty() && whole).then_some((number, None))
-}
-
-/// Who woke a machine, as messages of one sleep name it: `IRQ 9`, `IRQ 391 of bt_host_wake`.
-pub(crate) fn named_in(messages: &[Message]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for m in messages {
-        let who = match irq(m) {
-            Some((number, Some(name))) => format!("IRQ {number} of {name}"),
-            Some((number, None)) => format!("IRQ {number}"),
-            None => match m.after("Resume caused by ").filter(|_| m.trust.is_of_a_kernel()) {
-                Some(rest) => rest.trim().to_string(),
-                None => continue,
-            },
-        };
-        if !out.contains(&who) {
-            out.push(who);
-        }
-    }
-    out
 }
 
 /// Interrupts that words of the text name as what woke, and no line of the kernel does.
@@ -116,7 +67,25 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let words: Vec<&str> = WORDS.into_iter().chain(HOW.iter().map(|h| h.0)).collect();
     let rounds = Rounds::new(case);
     let mut answered: Vec<(String, usize)> = Vec::new();
+    // An attempt that was given up on its way down woke nobody.
+    let mut given_up: Option<(usize, bool)> = None;
+    let mut woke_nobody = |at: usize| {
+        let begun = &case.attempts[..case.attempts.partition_point(|a| a.first <= at)];
+        let attempt = begun.iter().rev().find(|a| !a.inside).filter(|a| at < a.end);
+        let Some(a) = attempt else { return false };
+        if given_up.is_none_or(|g| g.0 != a.first) {
+            let slept =
+                |m: &Message| m.says("suspend-to-idle") || m.has("imekeeping suspended for");
+            let of = case.of(a);
+            let ended = super::abort::ended_early(case, a) && !of.iter().any(slept);
+            given_up = Some((a.first, ended));
+        }
+        given_up.is_some_and(|g| g.1)
+    };
     for (at, m) in case.messages.having_any(&words) {
+        if m.has("Resume caused by ") && woke_nobody(at) {
+            continue;
+        }
         if rounds.went_on(at) {
             if let Some((number, _)) = irq(m) {
                 match answered.iter_mut().find(|a| a.0 == number) {

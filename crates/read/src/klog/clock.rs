@@ -11,6 +11,7 @@ use super::grain::{PAUSE, PRINTING};
 use super::prefix::{self, Record};
 use super::state::Log;
 use crate::text;
+use dormouse_base::cycle::PhaseSpan;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 
@@ -171,7 +172,7 @@ impl Log<'_> {
         let Some(c) = self.t.current().filter(|c| !c.told.wakeup && !c.told.aborted) else {
             return;
         };
-        if c.told.pm_test || c.told.freeze_failed.is_some() {
+        if c.told.pm_test || c.told.image_failed || c.told.freeze_failed.is_some() {
             return;
         }
         // The keeper may have written of the entry alone before he was frozen.
@@ -191,6 +192,16 @@ impl Log<'_> {
             }
             self.t.shift_open(before, pause);
             self.c.missed = true;
+        } else if closed > PAUSE {
+            // He was frozen with the first tasks: devices and the sleep lie in that time, of
+            // which the stamps show no more.
+            let froze = |p: &&PhaseSpan| matches!(p.phase, Phase::FreezeUser | Phase::FreezeKernel);
+            // What the kernel measured behind the freezing is laid out by that.
+            let measured = |p: &PhaseSpan| !froze(&p) && p.phase != Phase::Sync;
+            let frozen = c.cycle.phases.iter().filter(froze).map(|p| p.end).max();
+            if let Some(frozen) = frozen.filter(|_| !c.cycle.phases.iter().any(measured)) {
+                self.t.shift_open(frozen, Ns::ZERO - closed);
+            }
         }
     }
 }

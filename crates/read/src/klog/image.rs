@@ -1,5 +1,6 @@
 //! Lines of a hibernation about its image.
 
+use super::grain::TICK;
 use super::held::not_written;
 use super::number::{number, seconds};
 use super::state::Log;
@@ -62,6 +63,9 @@ impl Log<'_> {
         let Some((work, bytes, took)) = step else { return self.copies(text) };
         advance(self, took);
         let now = self.now;
+        if work == ImageWork::Allocate && self.timed {
+            self.allocated_behind(now - took);
+        }
         let written = (work == ImageWork::Write).then_some(now);
         self.c.image_made = written.or(self.c.image_made);
         if let Some(c) = self.t.current() {
@@ -70,6 +74,23 @@ impl Log<'_> {
             c.last = c.last.max(now);
         }
         true
+    }
+}
+
+impl Log<'_> {
+    /// Memory was taken from `start` on, by what the kernel measured. The steps before it were
+    /// over then: where their stamps are later, they are those of a reader who was frozen.
+    fn allocated_behind(&mut self, start: Ns) {
+        let by = self.done_until() - start;
+        let Some(c) = self.t.current() else { return };
+        let first = c.cycle.phases.iter().map(|p| p.start).min();
+        let room = first.is_some_and(|f| f - by >= c.cycle.start);
+        if by > TICK && room {
+            for p in &mut c.cycle.phases {
+                (p.start, p.end) = (p.start - by, p.end - by);
+            }
+            self.c.freezing = self.c.freezing.map(|(stamp, from)| (stamp, from - by));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod calls;
 mod clock;
 mod doubled;
 mod dress;
+mod example;
 mod firmware;
 mod freeze;
 mod grain;
@@ -34,11 +35,12 @@ use crate::track::{Kind, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
+pub(crate) use example::Examples;
 use journal::{Collector, Step};
 pub use last::{Last, last_words};
 pub(crate) use order::{MARKS, turned};
-pub(crate) use prefix::civil_days;
 pub use prefix::{Record, order_of};
+pub(crate) use prefix::{civil_days, quotes};
 use state::Log;
 pub use tick::tick;
 pub use wrap::may_go_on;
@@ -46,13 +48,15 @@ use wrap::{MAX_LINE, elided};
 
 /// Reads a kernel log.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
-    parse_heard(bytes, tracker, &mut |_, _| {});
+    parse_heard(bytes, &Examples::of(bytes), tracker, &mut |_, _| {});
 }
 
 /// Reads a kernel log, and hands on all that stands in it. Gives the attempts to sleep
-/// that were refused because another was under way: lines of begin and end.
+/// that were refused because another was under way: lines of begin and end. Examples are of
+/// no attempt.
 pub(crate) fn parse_heard(
     bytes: &[u8],
+    examples: &Examples,
     tracker: &mut Tracker,
     hear: &mut dyn FnMut(Item<'_>, u64),
 ) -> Vec<(u64, u64)> {
@@ -67,7 +71,9 @@ pub(crate) fn parse_heard(
     let mut reader = Reader { log, cut: None, torn: [0; 2], first_torn: [0; 2] };
     let newest_first = records(bytes, &mut |item, at| {
         hear(item, at);
-        reader.item(item, at);
+        if !matches!(item, Item::Record(r) if examples.has(at, r.fresh)) {
+            reader.item(item, at);
+        }
     });
     if newest_first {
         reader.log.t.losses().add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);

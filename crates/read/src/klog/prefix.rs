@@ -206,7 +206,7 @@ fn monotonic<'a>(text: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
 }
 
 /// `> > ` of replies.
-pub(super) fn quotes(mut line: &[u8]) -> &[u8] {
+pub(crate) fn quotes(mut line: &[u8]) -> &[u8] {
     loop {
         let trimmed = line.trim_ascii_start();
         match trimmed.strip_prefix(b">") {

@@ -115,6 +115,15 @@ impl Log<'_> {
 
     /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.
     pub(super) fn interrupt(&mut self) {
+        // A sync whose one line says that it is done ended nobody knows when: by now at latest.
+        if self.c.lasting == Some(Phase::Sync) {
+            let stamp = Stamp { time: self.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 };
+            super::steps::end_lasting(self, Phase::Sync, &stamp);
+            let span = self.t.current().and_then(|c| c.cycle.phases.last_mut());
+            if let Some(span) = span.filter(|s| s.phase == Phase::Sync) {
+                span.complete = false;
+            }
+        }
         let step = self.c.lasting.is_some_and(|l| l != Phase::Sync) && self.c.at_most == Ns::MAX;
         if !step {
             self.refuse(self.c.phase.unwrap_or(Phase::Suspend));

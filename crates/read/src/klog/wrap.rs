@@ -39,7 +39,7 @@ pub fn may_go_on(line: &[u8], next: &[u8]) -> bool {
 }
 
 /// Marks of mail, and what stands behind them.
-fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
+pub(super) fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
     let mut marks = 0;
     loop {
         let rest = line.strip_prefix(b" ").unwrap_or(line);

@@ -230,13 +230,16 @@ fn unit(line: &str) -> Option<u64> {
 
 /// Lines of times: of `lat` only where those to completion are not shown.
 fn latency(line: &str, job: &mut Job, percentiles: &mut Percentiles) {
-    let heads: [(&str, fn(u64) -> Percentiles); 3] = [
-        ("clat percentiles (", Percentiles::Completion),
-        ("lat percentiles (", Percentiles::Whole),
-        ("sync percentiles (", Percentiles::Sync),
-    ];
-    if let Some((_, of)) = heads.iter().find(|(head, _)| line.starts_with(head)) {
-        *percentiles = unit(line).map_or(Percentiles::None, of);
+    if let Some((kind, _)) = line.split_once("lat percentiles (") {
+        *percentiles = match (kind, unit(line)) {
+            ("c", Some(unit)) => Percentiles::Completion(unit),
+            ("", Some(unit)) => Percentiles::Whole(unit),
+            _ => Percentiles::None,
+        };
+        return;
+    }
+    if line.starts_with("sync percentiles (") {
+        *percentiles = unit(line).map_or(Percentiles::None, Percentiles::Sync);
         return;
     }
     if line.starts_with('|') {

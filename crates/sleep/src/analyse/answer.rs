@@ -225,6 +225,7 @@ fn half(
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
     let known = match longest {
         Some(callback) => Known::Not { callback },
+        None if shows_first_steps(cycle, direction) => Known::WithoutDevices,
         None if is_part(cycle, direction) => Known::AtLeast,
         None if hides_devices(cycle, direction) => Known::WithoutDevices,
         None => Known::Whole,
@@ -251,8 +252,19 @@ fn half(
     })
 }
 
+/// Whether the source shows a part of this half, and of that no device: a share of it is none of
+/// the half.
+fn shows_first_steps(cycle: &Cycle, direction: Direction) -> bool {
+    let devices = |p: &PhaseSpan| p.phase.has_devices() && p.phase.direction() == direction;
+    let went_on = matches!(cycle.outcome, Outcome::Partial | Outcome::AbortedByDevice { .. });
+    // Devices come when all tasks are frozen.
+    let frozen = |p: &PhaseSpan| p.phase == Phase::FreezeKernel && p.complete;
+    let went_on = went_on && cycle.image.is_empty() && cycle.phases.iter().any(frozen);
+    is_part(cycle, direction) && went_on && !cycle.phases.iter().any(devices)
+}
+
 /// Whether the source shows a part of this half only.
-fn is_part(cycle: &Cycle, direction: Direction) -> bool {
+pub(crate) fn is_part(cycle: &Cycle, direction: Direction) -> bool {
     // Of times that are laid out from durations the gaps are missing.
     if cycle.has_hole(direction) || cycle.when != Began::Stamped {
         return true;

@@ -5,7 +5,7 @@
 //! Every moment is counted once, in the innermost bracket that holds it, or in
 //! a gap if none does.
 
-use dormouse_base::cycle::{Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
@@ -144,7 +144,8 @@ impl Rows {
         // What a hibernation brackets is the copying of its image; then it is off.
         let asleep = cycle.asleep.filter(|_| cycle.mode != Mode::Disk);
         let bracket = asleep.map(|(down, up)| up.since(down));
-        let known = cycle.asleep_elsewhere.or(bracket.filter(|_| self.not_counted > Ns::ZERO))?;
+        let bracket = bracket.filter(|_| self.not_counted > Ns::ZERO && !stood_still(cycle));
+        let known = cycle.asleep_elsewhere.or(bracket)?;
         (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
     }
 
@@ -157,6 +158,16 @@ impl Rows {
 /// A real sleep is longer: the firmware alone takes more. A bracket that is
 /// shorter was timed by a clock that stops during sleep.
 const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
+
+/// Whether the clock of the log stood while the machine slept: a sleep that switched CPUs off
+/// stops the kernel's own (kernel/time/sched_clock.c:sched_clock_suspend,
+/// arch/x86/kernel/tsc.c:tsc_restore_sched_clock_state, 3.8 to 7.3), and what its stamps show
+/// between the two ways is work of the last CPU.
+fn stood_still(cycle: &Cycle) -> bool {
+    const CALENDAR: Ns = Ns(100_000_000_000_000_000);
+    let of_log = cycle.lines.first > 0 && cycle.when == Began::Stamped && cycle.start < CALENDAR;
+    of_log && cycle.phases.iter().any(|p| p.phase == Phase::CpuOff)
+}
 
 /// Whether the log has a hole that holds the end of one way and the begin of the
 /// other: what is taken for sleep is the hole.

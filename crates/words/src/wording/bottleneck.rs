@@ -8,7 +8,7 @@ use super::printing::{dominates, part};
 use super::reason::late_start;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
-use dormouse_base::cycle::{Complaint, Cycle, Mode};
+use dormouse_base::cycle::{Complaint, Cycle, Mode, PhaseSpan};
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
@@ -87,7 +87,14 @@ pub fn half(
             }
             format!(
                 "{side} {total}: {}",
-                elsewhere(o, t, h.total, mode, &silence(capture, cb.cycle, h.direction))
+                elsewhere(
+                    o,
+                    t,
+                    h.total,
+                    mode,
+                    &silence(capture, cb.cycle, h.direction),
+                    &cb.cycle.phases
+                )
             )
         }
         (None, None) => {
@@ -288,12 +295,15 @@ fn silence(capture: &Capture, cycle: &Cycle, half: Direction) -> String {
     format!("have no cause in the lines that are here{ends}")
 }
 
-fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str) -> String {
+fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str, open: &[PhaseSpan]) -> String {
     let part = share(t, total);
     match o {
         Other::Gap { after, before } => {
             let place = gap(mode, after, before);
             format!("{t} ({part}) passed {place}.")
+        }
+        Other::Phase(p) if open.iter().any(|s| s.phase == p && !s.complete) => {
+            format!("at most {t} went into {}: no line tells its end.", phase(p))
         }
         Other::Phase(p) => format!("{t} ({part}) went into {}, which has no devices.", phase(p)),
         Other::Image(work) => format!("{t} ({part}) went into the image ({}).", work.name()),

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::night::{Fact, Item};
-use crate::rules::{abort, wake};
+use crate::rules::{abort, irq, wake};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -94,7 +94,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 fn wakers(case: &Case, turns: &[Turn<'_>], out: &[Finding]) -> String {
     let mut by: Vec<(String, usize)> = Vec::new();
     for t in turns {
-        for who in wake::named_in(messages_of(case, t, AFTER)) {
+        for who in irq::named_in(messages_of(case, t, AFTER)) {
             match by.iter_mut().find(|b| b.0 == who) {
                 Some(b) => b.1 += 1,
                 None => by.push((who, 1)),

@@ -129,8 +129,7 @@ fn woke(case: &Case, all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
         format!(" Meanwhile {} came too: it may have begun the wake-up.", came.join(" and "))
     };
     let early = all.iter().any(|r| matches!(r.1, Report::Slept { early: true, .. }));
-    let early =
-        if early { " It woke before its alarm: nobody asked for that wake-up." } else { "" };
+    let early = if early { " It woke before its alarm." } else { "" };
     if by.is_empty() && came.is_empty() {
         return;
     }

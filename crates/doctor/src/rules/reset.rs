@@ -1,0 +1,253 @@
+//! Machines that did not come back: another boot, or a boot loader, stands where the end of the
+//! sleep should, or the writer tells it.
+
+use crate::attempt::Attempt;
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::logs::is_another;
+use crate::message::{Message, Trust};
+use crate::stage;
+use dormouse_base::phase::Direction;
+use std::cell::LazyCell;
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let words = LazyCell::new(|| case.messages.iter().find(|m| says_so(m)));
+    for a in case.attempts.iter().filter(|a| !a.closed) {
+        if a.mode == "hibernation" {
+            no_image(case.of(a), out);
+        } else if let Some(f) = rebooted(case, a).or_else(|| told(case, a, &words)) {
+            out.push(f);
+        }
+    }
+}
+
+/// So many messages before a sleep show that a log is whole.
+const FEW: usize = 40;
+
+/// Whether a machine that was off or reset says this first: boot loaders and firmware on a
+/// console, and the kernel itself (init/main.c:start_kernel; arch/arm and arch/arm64
+/// smp_setup_processor_id; efi stub).
+fn boots(m: &Message) -> bool {
+    const KERNEL: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU "];
+    KERNEL.iter().any(|w| m.text.starts_with(w)) || is_of_a_loader(m)
+}
+
+fn is_of_a_loader(m: &Message) -> bool {
+    const LOADERS: [&str; 8] = [
+        "U-Boot ",
+        "Hit any key to stop autoboot",
+        "NOTICE:  BL",
+        "coreboot-",
+        "OpenSBI v",
+        "Starting kernel ...",
+        "barebox ",
+        "GNU GRUB ",
+    ];
+    !m.trust.is_of_a_kernel() && LOADERS.iter().any(|w| m.text.trim_start().starts_with(w))
+}
+
+/// The log of a boot ends in a sleep, and the next boot follows. A hibernation boots to come
+/// back; `grep` leaves no other lines, and none of an end.
+fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
+    let said = case.of(a);
+    let at = said.iter().position(boots)?;
+    // What a firmware says without a time stands before, and the next clock begins anew.
+    let mut clock = None;
+    let goes_on = |m: &&Message| {
+        let same = !is_another(clock, m) && (m.time.is_some() || clock.is_none());
+        clock = m.time.or(clock);
+        same
+    };
+    let last = said[..at].iter().take_while(goes_on).last().unwrap_or(&said[0]);
+    let before = case.messages[..a.first].iter().rev().take(FEW);
+    let of_log = |m: &&Message| m.trust.is_of_a_kernel();
+    let down = said[..at].iter().filter(of_log);
+    let thawed = |m: &Message| m.has("Restarting tasks") || m.has("OOM killer enabled");
+    let other =
+        |m: &Message| !["PM: ", "suspend", "Suspend", "sleep", "resume"].iter().any(|w| m.has(w));
+    let after = said[at..].iter().skip(1).take(3);
+    if down.clone().any(thawed) || !down.chain(before).chain(after).any(other) {
+        return None;
+    }
+    let (first, boot) = (&said[0], &said[at]);
+    // What stood on lines that are no messages was left out, and may have been its end.
+    let inside = first.line..boot.line;
+    let left_out = case.omitted.iter().any(|l| inside.contains(l) && !case.boots.contains(l));
+    let omits = |m: &Message| m.text.contains("...") && !m.trust.is_of_a_kernel();
+    let omitted = said[..at].iter().any(|m| omits(m) && !is_of_a_loader(m));
+    if left_out || omitted || boot.line <= first.line {
+        return None;
+    }
+    let mode = mode(a);
+    let loader = said.iter().find(|m| is_of_a_loader(m));
+    let follows = match loader {
+        Some(_) => "a boot loader speaks next: the board was reset in it, or lost its power",
+        None => {
+            "another boot follows: the machine did not come back from it, or lost its power there"
+        }
+    };
+    let shown = [first].into_iter().chain((last.line != first.line).then_some(last)).chain([boot]);
+    Some(
+        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "The log of a boot ends in the sleep of line {}{mode}, and {follows}. How far it came after the last line the text does not show.",
+                first.line
+            ))
+            .look("A second time with no_console_suspend, or pm_trace (it sets the clock), tells where it stopped; a battery that ran empty tells nothing of the kernel.")
+            .shown_by(lines(shown)),
+    )
+}
+
+fn mode(a: &Attempt) -> String {
+    if a.mode.is_empty() { String::new() } else { format!(" ({})", a.mode) }
+}
+
+/// What people write of a machine that does not come back.
+const WORDS: [&str; 27] = [
+    "not wake",
+    "n't wake",
+    "never wakes",
+    "never woke",
+    "not resume",
+    "n't resume",
+    "never resumes",
+    "never resumed",
+    "not come back",
+    "n't come back",
+    "never comes back",
+    "never came back",
+    "no reaction",
+    "not react",
+    "n't react",
+    "not respond",
+    "n't respond",
+    "unresponsive",
+    "watchdog",
+    "board resets",
+    "machine resets",
+    "system resets",
+    "board reboots",
+    "machine reboots",
+    "system reboots",
+    "power cycle",
+    "hangs",
+];
+
+/// Whether a line is a sentence that tells it.
+fn says_so(m: &Message) -> bool {
+    let prose = m.trust == Trust::Prose && m.text.split_whitespace().count() >= 4;
+    prose && stage::begins(m).is_none() && {
+        let text = m.text.to_ascii_lowercase();
+        WORDS.iter().any(|w| text.contains(w)) && !text.contains("no longer")
+    }
+}
+
+/// A log that ends on the way down, in a text whose writer says that the machine did not come
+/// back.
+fn told<'a>(
+    case: &'a Case,
+    a: &Attempt,
+    words: &LazyCell<Option<&'a Message>, impl FnOnce() -> Option<&'a Message>>,
+) -> Option<Finding> {
+    let said = case.of(a);
+    let kernel = || said.iter().filter(|m| m.trust.is_of_a_kernel() || stage::begins(m).is_some());
+    let up = |m: &Message| {
+        stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends(m)
+    };
+    let down = |m: &Message| m.has("suspend of devices complete") || m.has("non-boot CPUs");
+    if kernel().any(up) || !kernel().any(down) || super::abort::ended_early(case, a) {
+        return None;
+    }
+    let m = (**words)?;
+    let last = kernel().next_back()?;
+    let words: String = m.text.trim().chars().take(MOST).collect();
+    Some(
+        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
+            .says(format!(
+                "The log ends in the sleep of line {}{}, on the way down, and the writer says that the machine did not come back from it: \"{words}\".",
+                said[0].line,
+                mode(a)
+            ))
+            .look("What ran last the text does not show: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines([&said[0], last, m])),
+    )
+}
+
+/// So many letters of a writer's sentence are quoted.
+const MOST: usize = 160;
+
+/// The boot behind a hibernation that found no image (kernel/power/swap.c:swsusp_check).
+fn no_image(said: &[Message], out: &mut Vec<Finding>) {
+    let boot = said.iter().position(|m| m.text.starts_with("Linux version "));
+    let none = |m: &&Message| m.trust.is_of_a_kernel() && m.says("Image not found (code -22)");
+    let Some(at) = boot else { return };
+    let Some(found) = said[at..].iter().find(none) else { return };
+    out.push(
+        Finding::new(("hib-no-image", Area::Hibernation, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "The boot behind the hibernation of line {} found no image: it was not written to the end, or not where resume= points, and what it held is lost.",
+                said[0].line
+            ))
+            .look("Give the last lines of the boot before: whether the image was written. Compare resume= (and resume_offset= of a swap file) with swapon --show.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines([&said[0], &said[at], found])),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::Place;
+
+    /// Lines of a log that is one attempt, with what they are; times in ms, or none.
+    fn judged(said: &[(Option<i64>, Trust, &str)]) -> Vec<Finding> {
+        let message = |(i, (ms, trust, text)): (usize, &(Option<i64>, Trust, &str))| Message {
+            line: i as u64 + 1,
+            time: ms.map(dormouse_base::time::Ns::from_ms),
+            second: None,
+            text: (*text).into(),
+            trust: *trust,
+        };
+        let place = Place { mode: "deep", first: 1, last: 3, begun: true, ..Place::default() };
+        let case = Case::new(said.iter().enumerate().map(message).collect(), &[place]);
+        let mut out = Vec::new();
+        judge(&case, &mut out);
+        out
+    }
+
+    const DOWN: [(Option<i64>, Trust, &str); 3] = [
+        (Some(5_000), Trust::Logged, "PM: suspend entry (deep)"),
+        (Some(5_100), Trust::Logged, "PM: noirq suspend of devices complete after 2.000 msecs"),
+        (Some(5_110), Trust::Logged, "CPU1: shutdown"),
+    ];
+
+    #[test]
+    fn a_boot_loader_behind_the_way_down_is_a_reset() {
+        let loader = [
+            (None, Trust::Prose, "DRAM: 2 GiB"),
+            (None, Trust::Prose, "U-Boot 2099.01 (Jan 01 2099)"),
+            (None, Trust::Prose, "Starting kernel ..."),
+        ];
+        let kernel = [(Some(0), Trust::Logged, "Linux version 6.6.1 (x@y)")];
+        for rest in [&loader[..], &[&loader[..], &kernel].concat(), &kernel] {
+            let found = judged(&[&DOWN[..], rest].concat());
+            assert_eq!(found.len(), 1, "{rest:?}");
+            assert_eq!((found[0].id, found[0].confidence), ("no-return", Confidence::Likely));
+            assert_eq!(found[0].evidence[1].line, 3, "the last line of the sleep");
+        }
+        let back = [(Some(6_000), Trust::Logged, "Restarting tasks ... done.")];
+        assert!(judged(&[&DOWN[..], &back, &loader, &kernel].concat()).is_empty());
+    }
+
+    #[test]
+    fn a_writer_who_saw_no_return_is_heard() {
+        let says = |text: &'static str| [(None, Trust::Prose, text)];
+        let found = judged(&[&DOWN[..], &says("After that it never wakes up again.")].concat());
+        assert_eq!((found[0].id, found[0].confidence), ("no-return", Confidence::Guess));
+        assert!(judged(&[&DOWN[..], &says("All is well with it here.")].concat()).is_empty());
+        let back = [(Some(6_000), Trust::Logged, "Enabling non-boot CPUs ...")];
+        assert!(judged(&[&DOWN[..], &back, &says("It hangs now and then.")].concat()).is_empty());
+    }
+}

@@ -1,0 +1,279 @@
+//! Lines that a text gives as an example: what a manual says that one may find, what a patch
+//! says that a kernel prints, what a diff changes. They stand there as a log's lines do, and no
+//! machine printed them.
+
+use super::prefix::{self, quotes};
+use super::wrap::unquoted;
+
+/// No mail and no manual is longer; a log of that size has no examples.
+const LONGEST: usize = 1 << 20;
+
+/// An example has so many lines at most: what is longer is a log, whoever announces it.
+const FEW: usize = 12;
+
+/// Examples of a text, in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Examples {
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    first: u64,
+    last: u64,
+    /// Lines with a time are examples too.
+    stamped: bool,
+}
+
+/// What announces an example.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cue {
+    /// It may be one of many, and happened or not: `messages such as`.
+    OneOfMany,
+    /// It has not happened: `if you find`.
+    Supposed,
+}
+
+impl Examples {
+    /// Those of a text.
+    pub(crate) fn of(text: &[u8]) -> Examples {
+        const ANY: [&[u8]; 7] =
+            [b"ou ", b"such as", b"xample", b"instance", b"e.g.", b"[PATCH", b"+++ "];
+        let any = || ANY.iter().chain(&WOULD).any(|w| memchr::memmem::find(text, w).is_some());
+        if text.len() > LONGEST || !any() {
+            return Examples::default();
+        }
+        let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
+        let mut search = Search { lines: &lines, is_patch: false, blocks: Vec::new() };
+        search.all();
+        Examples { blocks: search.blocks }
+    }
+
+    /// Whether line `at` is one; it is `stamped` if it has the prefix of a log.
+    pub(crate) fn has(&self, at: u64, stamped: bool) -> bool {
+        let next = self.blocks.partition_point(|b| b.last < at);
+        self.blocks.get(next).is_some_and(|b| b.first <= at && (b.stamped || !stamped))
+    }
+}
+
+/// The marks between which a page shows lines as they are.
+fn is_fence(text: &[u8]) -> bool {
+    const FENCES: [&[u8]; 6] = [b"```", b"~~~", b"{code", b"{noformat", b"[code", b"<pre"];
+    const ENDS: [&[u8]; 2] = [b"[/code", b"</pre"];
+    FENCES.iter().chain(&ENDS).any(|f| text.starts_with(f))
+}
+
+struct Search<'a> {
+    lines: &'a [&'a [u8]],
+    /// The text is a mail with a patch, and no answer to one.
+    is_patch: bool,
+    blocks: Vec<Block>,
+}
+
+impl Search<'_> {
+    fn all(&mut self) {
+        let mut said = String::new();
+        let mut over = true;
+        let mut at = 0;
+        while at < self.lines.len() {
+            let text = quotes(self.lines[at]).trim_ascii_end();
+            if text.is_empty() {
+                over = true;
+                at += 1;
+                continue;
+            }
+            self.is_patch |= is_patch(text);
+            if let Some(end) = self.diff(at) {
+                said.clear();
+                at = end;
+                continue;
+            }
+            let stamped = prefix::strip(self.lines[at]).fresh;
+            let end = if is_fence(text) {
+                Some((at + 1, self.fence(at + 1)))
+            } else if stamped || self.is_set_off(at) {
+                Some((at, self.while_set_off(at)))
+            } else if said.ends_with(':') {
+                let blank = |l: &&[u8]| quotes(l).is_empty();
+                let rest = self.lines[at..].iter().position(blank);
+                Some((at, rest.map_or(self.lines.len(), |n| at + n)))
+            } else {
+                None
+            };
+            let Some((first, end)) = end else {
+                if std::mem::take(&mut over) || text.starts_with(b"#") {
+                    said.clear();
+                }
+                said.push_str(&String::from_utf8_lossy(text));
+                said.push(' ');
+                if text.ends_with(b":") {
+                    said.truncate(said.trim_end().len());
+                }
+                at += 1;
+                continue;
+            };
+            let cue = cue(&said).or(self.is_patch.then_some(Cue::OneOfMany));
+            let filled = self.lines[first..end].iter().filter(|l| !l.trim_ascii().is_empty());
+            if let Some(cue) = cue.filter(|_| filled.count() <= FEW) {
+                self.add(first, end, cue == Cue::Supposed);
+            }
+            said.clear();
+            // A fence ends with a line of its own.
+            at = end.max(at) + 1;
+        }
+    }
+
+    fn add(&mut self, first: usize, end: usize, stamped: bool) {
+        if first < end {
+            self.blocks.push(Block { first: first as u64 + 1, last: end as u64, stamped });
+        }
+    }
+
+    fn is_set_off(&self, at: usize) -> bool {
+        let text = unquoted(self.lines[at]).1;
+        text.starts_with(b"  ") || text.starts_with(b"\t")
+    }
+
+    /// The line that ends a fence, or the last.
+    fn fence(&self, from: usize) -> usize {
+        let end = self.lines[from..].iter().position(|l| is_fence(quotes(l)));
+        end.map_or(self.lines.len(), |n| from + n)
+    }
+
+    /// The first line behind `at` that is set off no more.
+    fn while_set_off(&self, at: usize) -> usize {
+        let goes_on = |i: usize| self.is_set_off(i) || prefix::strip(self.lines[i]).fresh;
+        (at + 1..self.lines.len()).find(|i| !goes_on(*i)).unwrap_or(self.lines.len())
+    }
+
+    /// Where a diff ends that begins in line `at`: what it changes is nothing that a machine
+    /// printed, unless what it compares are logs.
+    fn diff(&mut self, at: usize) -> Option<usize> {
+        let text = quotes(self.lines[at]);
+        let next = self.lines.get(at + 1).map_or(&b""[..], |l| quotes(l));
+        let begins = text.starts_with(b"diff --git ")
+            || text.starts_with(b"--- ") && next.starts_with(b"+++ ");
+        if !begins {
+            return None;
+        }
+        const MARKS: [&[u8]; 13] = [
+            b"+",
+            b"-",
+            b"@@",
+            b"\\ ",
+            b"diff ",
+            b"index ",
+            b"new file",
+            b"deleted file",
+            b"old mode",
+            b"new mode",
+            b"similarity ",
+            b"rename ",
+            b"Binary ",
+        ];
+        let of_diff = |line: &&[u8]| {
+            let marks = line.starts_with(b">");
+            let line = if marks { unquoted(line).1 } else { line };
+            line.starts_with(b" ") || MARKS.iter().any(|m| line.starts_with(m))
+        };
+        let count = self.lines[at..].iter().take_while(|l| l.is_empty() || of_diff(l)).count();
+        let end = at + count.max(1);
+        let names = self.lines[at..end.min(at + 6)].iter().map(|l| l.trim_ascii_end());
+        const LOGS: [&[u8]; 4] = [b".log", b".txt", b".dmesg", b"dmesg"];
+        let of_logs = names.clone().any(|n| LOGS.iter().any(|l| n.ends_with(l)));
+        self.add(at, end, !of_logs);
+        Some(end)
+    }
+}
+
+/// The subject of a mail that brings a patch. Answers to one bring logs of who tried it.
+fn is_patch(text: &[u8]) -> bool {
+    let subject = text.strip_prefix(b"Subject: ").map(<[u8]>::trim_ascii_start);
+    subject.is_some_and(|s| s.starts_with(b"[PATCH") || s.starts_with(b"[RFC PATCH"))
+}
+
+const WOULD: [&[u8]; 4] = [b"would print", b"would look", b"would say", b"look like"];
+
+/// What the last sentence of `said` announces. Who speaks of himself has seen it.
+fn cue(said: &str) -> Option<Cue> {
+    let said = said.to_lowercase().replace("e.g.", "for example");
+    let said = said.trim_end();
+    let ends = [". ", "! ", "? "].iter().filter_map(|e| said.rfind(e)).max();
+    let said = ends.map_or(said, |e| &said[e + 2..]);
+    if said.is_empty() || said.ends_with(['.', '!', '?']) {
+        return None;
+    }
+    let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    const SELF: [&str; 9] = ["i", "i'm", "i've", "i'll", "my", "me", "we", "our", "us"];
+    if words.any(|w| SELF.contains(&w)) {
+        return None;
+    }
+    const SUPPOSED: [&str; 16] = [
+        "if you see",
+        "if you find",
+        "if you get",
+        "if you have",
+        "if there is",
+        "if there are",
+        "when you see",
+        "you would",
+        "you should see",
+        "you may see",
+        "you might see",
+        "you could see",
+        "should look like",
+        "would print",
+        "would look",
+        "would say",
+    ];
+    const ONE: [&str; 5] =
+        ["such as", "for example", "for instance", "might look like", "may look like"];
+    if SUPPOSED.iter().any(|w| said.contains(w)) {
+        return Some(Cue::Supposed);
+    }
+    ONE.iter().any(|w| said.contains(w)).then_some(Cue::OneOfMany)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of `text` that are examples, with and without a stamp.
+    fn lines(text: &str) -> (Vec<u64>, Vec<u64>) {
+        let examples = Examples::of(text.as_bytes());
+        let of = |stamped| {
+            (1..=text.lines().count() as u64).filter(|n| examples.has(*n, stamped)).collect()
+        };
+        (of(false), of(true))
+    }
+
+    #[test]
+    fn what_is_announced_as_an_example_is_one() {
+        let none = (Vec::new(), Vec::new());
+        let manual = "If you see one of these lines\n\n    foo 1-1: failed\n    bar failed\n\nask.";
+        assert_eq!(lines(manual), (vec![3, 4], vec![3, 4]));
+        let fenced = "A driver may print, e.g.:\n```\nfoo 1-1: failed\n```\nThat is all.\n  x";
+        assert_eq!(lines(fenced), (vec![3], vec![]));
+        let plain = "You should see this:\nfoo: done\nbar: done\n\nfoo: more";
+        assert_eq!(lines(plain), (vec![2, 3], vec![2, 3]));
+        // Who speaks of himself has seen it, and a sentence that ends announces nothing.
+        assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
+        assert_eq!(lines("For example 6.1 fails. The log:\n\n    foo 1-1: failed\n"), none);
+        let long = "If you see this:\n".to_string() + &"    foo failed\n".repeat(FEW + 1);
+        assert_eq!(lines(&long), none);
+    }
+
+    #[test]
+    fn lines_of_a_patch_are_none_of_a_machine() {
+        let mail = "Subject: [PATCH 2/3] foo: speak\n\nToday it prints\n\n    foo: failed\n\n\
+            --- a/foo.c\n+++ b/foo.c\n@@ -1,2 +1,2 @@\n-\tfoo\n+\tbar\n \tbaz\nBye\n    foo: failed\n";
+        let (plain, stamped) = lines(mail);
+        assert_eq!(plain, [5, 7, 8, 9, 10, 11, 12, 14]);
+        assert_eq!(stamped, [7, 8, 9, 10, 11, 12]);
+        let answer = mail.replace("Subject: [", "Subject: Re: [");
+        assert_eq!(lines(&answer).0, [7, 8, 9, 10, 11, 12]);
+        // Two logs may be compared.
+        let logs = "--- good.log\n+++ bad.log\n@@ -1 +1 @@\n-[    1.000000] foo\n";
+        assert_eq!(lines(logs), (vec![1, 2, 3, 4], vec![]));
+    }
+}
