@@ -31,7 +31,7 @@ const REPORTS: [(&str, &[&str]); 44] = [
     ("mt7921-gone", &["device-not-resumed", "device-not-powered"]),
     ("nfs-away", &["freeze-failed"]),
     ("noirq-fails", &["device-failed"]),
-    ("nouveau-4.15", &["device-failed"]),
+    ("nouveau-4.15", &["device-failed", "phase-pause"]),
     ("nvidia-preserve", &["device-failed"]),
     ("nvme-down", &["device-not-powered", "phase-device-lost"]),
     ("nvme-not-ready", &["phase-device-lost"]),

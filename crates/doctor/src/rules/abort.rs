@@ -331,6 +331,13 @@ fn port<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
 /// A command of a disk times out after 30 s, one of a controller after 60.
 const JUST: Ns = Ns(60_000_000_000);
 
+/// Whether two names are addresses on a bus, and not the same: drivers of a bus (`usb 1-2`)
+/// speak of many devices. `nvme0` may be another name of `0000:01:00.0`.
+fn is_another(a: &str, b: &str) -> bool {
+    let address = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+    address(a) && address(b) && a != b
+}
+
 /// Adds what the failed device or its driver said just before: that is the reason.
 fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let Some(device) = f.about.devices.first().cloned() else { return f };
@@ -341,7 +348,9 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
         let of = owner(&m.text);
         m.trust.is_of_a_kernel()
             && (of.name == device.name
-                || !of.driver.is_empty() && of.driver == device.driver
+                || !of.driver.is_empty()
+                    && of.driver == device.driver
+                    && !is_another(&of.name, &device.name)
                 // A card's name begins with that of its host: `mmc0:0001`.
                 || device.name.strip_prefix(&of.name).is_some_and(|r| r.starts_with(':'))
                 // `NVRM: GPU 0000:01:00.0: …`
@@ -751,5 +760,28 @@ fn retries(case: &Case, out: &mut Vec<Finding>) {
             .look("Let one program decide: logind, or the script, not both.")
             .shown_by(lines(twice.iter().map(|a| &case.messages[a.first])));
         out.push(f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_bus_says_of_another_device_is_no_reason() {
+        let reason = |before: &str, failed: &str| {
+            let case = Case::of_log(&[(10, before), (20, failed)]);
+            let mut out = Vec::new();
+            judge(&case, &mut out);
+            out.pop().map(|f| f.why).expect("it failed")
+        };
+        let failed = "usb 5-2.3: PM: failed to suspend late: error -110";
+        assert_eq!(
+            reason("usb 5-1: new full-speed USB device number 9 using xhci_hcd", failed),
+            ""
+        );
+        assert!(reason("usb 5-2.3: device descriptor read/64, error -110", failed).contains("64"));
+        let failed = "nvme 0000:01:00.0: PM: failed to suspend: error -16";
+        assert!(reason("nvme nvme0: I/O tag 7 timeout", failed).contains("timeout"));
     }
 }

@@ -80,19 +80,25 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         let kernel = || case.of(a).iter().filter(|m| m.trust.is_of_a_kernel());
         let Some(end) = kernel().position(gives_up) else { continue };
         let mut last: Option<&Message> = None;
-        // Whoever keeps a log by the calendar may be frozen with the tasks, and writes of what
-        // he missed when they run again; lines behind that are of the kernel's own clock.
-        let frozen = kernel().position(|m| m.says("OOM killer disabled") || m.has("(elapsed "));
-        let own = |m: &Message| m.time.is_some_and(|t| t < CALENDAR);
-        let from = kernel().position(own).filter(|_| kernel().all(|m| own(m) || m.time.is_none()));
-        let Some(from) = from.or(frozen) else { continue };
+        // What came before is of freezing and of images, which tell themselves how long they
+        // took. Whoever keeps a log by the calendar may be frozen with the tasks, and writes of
+        // what he missed when they run again.
+        let mark = |word: &str| kernel().position(|m| m.has(word));
+        let Some(from) = mark("Suspending console(s)").or_else(|| mark("OOM killer disabled"))
+        else {
+            continue;
+        };
         for m in
             kernel().take(end + 1).skip(from).filter(|m| m.time.is_some() || m.second.is_some())
         {
             let gap = last.replace(m).and_then(|a| Some((passed(a, m)?, a)));
             let Some((gap, a)) = gap.filter(|g| (SLOW..JUMP).contains(&g.0.0)) else { continue };
-            let told = m.says("Freezing ") || m.says("Filesystems sync: ");
-            if !told && longest.is_none_or(|l| gap > l.0) {
+            let told = |m: &Message| {
+                ["Freezing ", "Filesystems sync: ", "hibernation: ", "Preallocating "]
+                    .iter()
+                    .any(|w| m.says(w))
+            };
+            if !told(m) && !told(a) && longest.is_none_or(|l| gap > l.0) {
                 longest = Some((gap, a, m));
             }
         }
@@ -422,16 +428,23 @@ mod tests {
         assert!(of(&log).is_some_and(|s| s.starts_with("6.0 s pass on the way down")));
         // It may have slept, or freezing tells itself.
         assert_eq!(of(&[log[0], log[1], (7_100, "PM: noirq resume of x"), log[3]]), None);
-        // By the calendar, a keeper may have been frozen.
+        // By the calendar, whoever keeps the log stands still from freezing on.
         let year = 1_900_000_000_000;
         let log = log.map(|(ms, text)| (ms + year, text));
-        assert_eq!(of(&log), None);
-        let frozen =
-            (year + 1_050, "Freezing user space processes completed (elapsed 0.001 seconds)");
-        assert!(of(&[log[0], frozen, log[1], log[2], log[3]]).is_some());
+        assert_eq!(of(&[log[0], (year + 6_050, "Freezing user space processes"), log[3]]), None);
+        assert!(of(&log).is_some());
         let log = log.map(|(ms, text)| (ms - year, text));
         let freezing = (21_000, "Freezing of tasks failed after 20.000 seconds (1 tasks refusing");
         assert_eq!(of(&[log[0], freezing, (21_010, log[3].1)]), None);
+        // Memory for an image tells itself how long it took.
+        let image = [
+            log[0],
+            (1_010, "OOM killer disabled."),
+            (1_020, "PM: hibernation: Preallocating image memory"),
+            (9_020, "PM: hibernation: Image allocation is 7 pages short"),
+            (9_030, "PM: Some devices failed to suspend, or early wake event detected"),
+        ];
+        assert_eq!(of(&image), None);
     }
 
     #[test]
