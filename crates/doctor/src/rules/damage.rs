@@ -59,6 +59,20 @@ fn damaged(m: &Message) -> Option<&str> {
     (is && !name.is_empty()).then_some(name)
 }
 
+/// How a kernel tells that a disk went away: what could not be read then was not damaged
+/// (drivers/usb/core/hub.c:usb_disconnect and hub_port_init, drivers/scsi/scsi_lib.c, 6.12).
+const AWAY: [&str; 6] = [
+    "USB disconnect, device number",
+    "device not accepting address",
+    "DID_NO_CONNECT",
+    "rejecting I/O to offline device",
+    "I/O error, dev ",
+    "I/O error on dev",
+];
+
+/// A disk that a sleep took away is missed so soon after it; later somebody may have pulled it.
+const MISSED: Ns = Ns(3_000_000_000);
+
 /// The program that the kernel says crashed: `NAME[PID]: segfault at …`, `traps: NAME[PID]
 /// general protection …` (arch/x86/mm/fault.c:show_signal_msg, arch/x86/kernel/traps.c).
 fn crashed(m: &Message) -> Option<&str> {
@@ -85,6 +99,18 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         Some(t) => (Ns::ZERO..=most).contains(&t),
         None => at - end <= LINES,
     };
+    // What went away before the sleep is another matter.
+    let of_it = |at: usize| {
+        at > end || case.attempts.iter().any(|a| (a.first..a.end).contains(&at) && a.end <= first)
+    };
+    let gone = |m: &&Message| kernel(m) && AWAY.iter().any(|w| m.has(w));
+    let mut since_it = (from..first).filter(|at| of_it(*at)).map(|at| &case.messages[at]);
+    if damaged(&case.messages[first]).is_some()
+        && let Some(away) = since_it.find(gone)
+    {
+        lost(case, end_line, away, &case.messages[first], out);
+        return;
+    }
     let behind = || (first..).zip(&case.messages[first..]).filter(|m| kernel(m.1));
     let systems: Vec<(&Message, &str)> =
         behind().filter(|m| near(m, SOON)).filter_map(|m| Some((m.1, damaged(m.1)?))).collect();
@@ -134,6 +160,25 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+/// A disk that was away when the machine was back: its file system `fails`.
+fn lost(case: &Case, end: &Message, away: &Message, fails: &Message, out: &mut Vec<Finding>) {
+    let inside = case.attempts.iter().any(|a| case.of(a).iter().any(|m| m.line == away.line));
+    let soon = passed(end, away).is_some_and(|t| (Ns::ZERO..=MISSED).contains(&t));
+    let told = out.iter().any(|f| f.id == "phase-device-lost");
+    let Some(name) = damaged(fails).filter(|_| (inside || soon) && !told) else { return };
+    out.push(
+        Finding::new(("phase-device-lost", Area::Phase, Level::Broken), Confidence::Likely)
+            .says(format!(
+                "The disk of {name} did not survive the sleep: \"{}\", and its file system fails.",
+                away.text.trim()
+            ))
+            .look("Look whether its port or hub lost power in the sleep, and whether it came back under another name; a file system on it was not unmounted.")
+            .when(Some(Direction::Resume), None)
+            .at("resume")
+            .shown_by(lines([away, fails])),
+    );
+}
+
 /// The end of a sleep stands no more messages before.
 const FAR: usize = 2_000;
 
@@ -167,6 +212,21 @@ mod tests {
         let found = said(&[&SLEEP[..], &crash].concat());
         assert!(found[0].sentence.contains("bar and foo"), "{}", found[0].sentence);
         assert!(said(&[&SLEEP[..], &crash[..1]].concat()).is_empty(), "one program may crash");
+    }
+
+    #[test]
+    fn a_disk_that_is_away_is_not_damaged() {
+        let away = |ms| (ms, "usb 9-3: USB disconnect, device number 4");
+        let fails = (5_000, "EXT4-fs error (device sdq1): ext4_lookup:1: bad");
+        let found = said(&[&SLEEP[..], &[away(2_500), fails]].concat());
+        assert_eq!((found.len(), found[0].id), (1, "phase-device-lost"));
+        assert!(found[0].sentence.contains("sdq1 did not survive"), "{}", found[0].sentence);
+        // Somebody pulled it.
+        let pulled = [away(40_000), (41_000, fails.1)];
+        assert!(said(&[&SLEEP[..], &pulled].concat()).is_empty());
+        // Another one, before the sleep.
+        let found = said(&[&[away(10)][..], &SLEEP, &[fails]].concat());
+        assert_eq!(found[0].id, "phase-damaged");
     }
 
     #[test]

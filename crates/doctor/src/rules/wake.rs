@@ -232,9 +232,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         None => " No kernel line or table that was read names the device that raised it.".into(),
     };
     // Of several sleeps each has its length and perhaps its waker.
-    let slept = match turns::asleep(case) {
-        Some((s @ 1.., 1)) => {
-            format!("Slept {}; woken", say::span(Ns(s.saturating_mul(1_000_000_000))))
+    let slept = match turns::slept(case) {
+        Some(ms @ 1_000..) => {
+            format!("Slept {}; woken", say::span(Ns((ms / 1_000).saturating_mul(1_000_000_000))))
         }
         _ => "Woken".into(),
     };

@@ -192,7 +192,8 @@ fn is_patch(text: &[u8]) -> bool {
     subject.is_some_and(|s| s.starts_with(b"[PATCH") || s.starts_with(b"[RFC PATCH"))
 }
 
-const WOULD: [&[u8]; 4] = [b"would print", b"would look", b"would say", b"look like"];
+const WOULD: [&[u8]; 5] =
+    [b"would print", b"would look", b"would say", b"look like", b"healthy machine"];
 
 /// What the last sentence of `said` announces. Who speaks of himself has seen it.
 fn cue(said: &str) -> Option<Cue> {
@@ -208,7 +209,7 @@ fn cue(said: &str) -> Option<Cue> {
     if words.any(|w| SELF.contains(&w)) {
         return None;
     }
-    const SUPPOSED: [&str; 16] = [
+    const SUPPOSED: [&str; 17] = [
         "if you see",
         "if you find",
         "if you get",
@@ -222,6 +223,7 @@ fn cue(said: &str) -> Option<Cue> {
         "you might see",
         "you could see",
         "should look like",
+        "on a healthy machine",
         "would print",
         "would look",
         "would say",
@@ -256,6 +258,9 @@ mod tests {
         assert_eq!(lines(fenced), (vec![3], vec![]));
         let plain = "You should see this:\nfoo: done\nbar: done\n\nfoo: more";
         assert_eq!(lines(plain), (vec![2, 3], vec![2, 3]));
+        let healthy =
+            "and read the log, which on a healthy machine looks so:\n\n    [    1.000000] foo";
+        assert_eq!(lines(healthy), (vec![3], vec![3]));
         // Who speaks of himself has seen it, and a sentence that ends announces nothing.
         assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("For example 6.1 fails. The log:\n\n    foo 1-1: failed\n"), none);

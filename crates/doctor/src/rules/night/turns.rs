@@ -80,6 +80,16 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
 /// A stamp of the wall clock may be so many ms off.
 const STAMP: i64 = 1_000;
 
+/// How long the one sleep of a text was, in ms: without its way down and up, where timekeeping
+/// says what stood still.
+pub(in crate::rules) fn slept(case: &Case) -> Option<i64> {
+    let [(line, whole)] = lengths(case)[..] else { return None };
+    let own = case.attempts.iter().find(|a| case.messages[a.first].line == line);
+    let stood: i64 =
+        own.map_or(0, |a| case.of(a).iter().filter_map(timekeeping).map(|t| t.0).sum());
+    Some(if stood > 0 { (stood / 1_000_000).min(whole) } else { whole })
+}
+
 /// How long the sleeps of a text took in all, in s, and how many they are.
 pub(in crate::rules) fn asleep(case: &Case) -> Option<(i64, usize)> {
     let all = lengths(case);
