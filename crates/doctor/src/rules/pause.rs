@@ -25,7 +25,9 @@ const SERIES: usize = 3;
 const EVEN: i64 = 20;
 
 /// A kernel that has just come back says one of these before its devices resume.
-const UP: [&str; 5] = [
+const UP: [&str; 6] = [
+    // kernel/power/suspend.c:s2idle_loop, 6.12, with pm_debug_messages.
+    "resume from suspend-to-idle",
     "Low-level resume complete",
     "Restoring platform NVS memory",
     "Waking up from system sleep state",
@@ -407,6 +409,27 @@ mod tests {
         judge(&Case::of_log(&even), &mut out);
         assert_eq!(out[0].id, "phase-series");
         assert!(out[0].sentence.contains("every 2.0 s"), "{}", out[0].sentence);
+    }
+
+    #[test]
+    fn a_wait_behind_an_idle_sleep_is_told_and_the_sleep_is_none() {
+        let log = [
+            (1_000, "PM: suspend entry (s2idle)"),
+            (2_000, "PM: suspend-to-idle"),
+            (90_000, "PM: resume from suspend-to-idle"),
+            (96_400, "foo 0000:02:00.0: firmware is up"),
+            (96_500, "Restarting tasks ... done."),
+            (96_510, "PM: suspend exit"),
+        ];
+        let mut out = Vec::new();
+        judge(&Case::of_log(&log), &mut out);
+        assert!(out[0].sentence.starts_with("6.4 s pass on the way up"), "{}", out[0].sentence);
+        out.clear();
+        judge(
+            &Case::of_log(&[log[0], log[1], log[2], (90_400, log[3].1), (90_410, log[5].1)]),
+            &mut out,
+        );
+        assert!(out.is_empty(), "{out:?}");
     }
 
     #[test]
