@@ -5,7 +5,6 @@ use super::abort::gives_up;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::logs::CALENDAR;
 use crate::message::{Message, thousandths};
 use crate::stack;
 use crate::stage::passed;
