@@ -85,10 +85,8 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         // took. Whoever keeps a log by the calendar may be frozen with the tasks, and writes of
         // what he missed when they run again.
         let mark = |word: &str| kernel().position(|m| m.has(word));
-        let Some(from) = mark("Suspending console(s)").or_else(|| mark("OOM killer disabled"))
-        else {
-            continue;
-        };
+        let marks = ["Suspending console(s)", "OOM killer disabled", "Freezing remaining"];
+        let Some(from) = marks.into_iter().find_map(mark) else { continue };
         for m in
             kernel().take(end + 1).skip(from).filter(|m| m.time.is_some() || m.second.is_some())
         {
@@ -98,6 +96,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
                 ["Freezing ", "Filesystems sync: ", "hibernation: ", "Preallocating "]
                     .iter()
                     .any(|w| m.says(w))
+                    && !m.has("(elapsed ")
             };
             if !told(m) && !told(a) && longest.is_none_or(|l| gap > l.0) {
                 longest = Some((gap, a, m));
