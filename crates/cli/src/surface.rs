@@ -436,20 +436,21 @@ fn parsed(
 ) -> std::result::Result<ArgMatches, clap::Error> {
     let name = format!("dormouse {}", verb.words);
     let command = (form.args)(Command::new("dormouse")).bin_name(name.clone()).max_term_width(80);
-    let words = std::iter::once(OsString::from(name.clone())).chain(rest.iter().cloned());
-    command.try_get_matches_from(words).map_err(|e| one_too_many(&e, &name, form).unwrap_or(e))
+    let words = std::iter::once(OsString::from(name)).chain(rest.iter().cloned());
+    command.try_get_matches_from(words).map_err(|e| one_too_many(&e, verb, form).unwrap_or(e))
 }
 
 /// A further input of a form that takes one is no argument that nobody expects.
-fn one_too_many(e: &clap::Error, name: &str, form: &Form) -> Option<clap::Error> {
+fn one_too_many(e: &clap::Error, verb: &Verb, form: &Form) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidArg) else { return None };
-    if e.kind() != ErrorKind::UnknownArgument || word.starts_with('-') {
+    let one = e.kind() == ErrorKind::UnknownArgument && verb.forms.len() > 1;
+    if !one || word.starts_with('-') {
         return None;
     }
     let why = format!(
-        "{name} reads these inputs as {}, of which it takes one at a time: it has no place for \
-         {word}\n",
-        form.subject
+        "dormouse {} reads these inputs as {}, of which it takes one at a time: it has no place \
+         for {word}\n",
+        verb.words, form.subject
     );
     Some(clap::Error::raw(ErrorKind::TooManyValues, why))
 }

@@ -75,7 +75,7 @@ pub use rules::ready::NO_STATE;
 pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
-pub use report::{First, Report, Sleep, answer, told_of_sleep};
+pub use report::{First, Report, Sleep, answer, tells_depth, told_of_sleep};
 pub use words::Words;
 
 use attempt::Attempt;

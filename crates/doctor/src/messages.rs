@@ -66,8 +66,7 @@ impl Messages {
         &self,
         words: impl IntoIterator<Item = &'w str>,
     ) -> impl DoubleEndedIterator<Item = (usize, &Message)> {
-        let count = self.list.len().div_ceil(BLOCK);
-        let mut found = vec![0u64; count.div_ceil(64)];
+        let mut found = vec![0u64; self.stride];
         for word in words {
             self.mark(word.as_bytes(), &mut found);
         }

@@ -65,6 +65,11 @@ pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Opt
     sure.find(|f| f.area == Area::Mode || f.id == "way-slept")
 }
 
+/// Whether a finding says how deep a sleep was.
+pub fn tells_depth(f: &Finding) -> bool {
+    matches!(f.id, "mode-hardware" | "mode-partial" | "mode-name-only")
+}
+
 /// The rule that names what woke a machine, which answers a question of its own.
 const WAKER: &str = "mode-wake-source";
 /// A sleep that failed is not right, though nothing is wrong.

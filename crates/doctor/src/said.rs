@@ -169,14 +169,14 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
     let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
     let first = case.attempts.first().map_or(0, |a| a.first);
-    let alike = |m: &Message| errors.iter().any(|e| head(e.0) == head(m));
-    let before = case.messages[..first].iter().filter(|m| !errors.is_empty() && alike(m));
+    let heads: BTreeSet<&[u8]> = errors.iter().map(|e| head(e.0)).collect();
+    let before = case.messages[..first].iter().filter(|m| heads.contains(head(m)));
     let usual: BTreeSet<String> = before.map(|m| kind(&m.text)).collect();
     errors.retain(|e| !usual.contains(&kind(&e.0.text)));
     errors
 }
 
-/// How a message begins: most that differ do so there.
+/// How a message begins: of most that differ no more need be looked at.
 fn head(m: &Message) -> &[u8] {
     let text = m.text.as_bytes();
     &text[..text.len().min(3)]

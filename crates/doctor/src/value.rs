@@ -76,9 +76,11 @@ fn read_by_one(text: &str) -> Option<Vec<String>> {
 }
 
 /// The words that a shell makes of one with braces: `/sys/a/{b,c}` is two files.
-fn braced(word: &str) -> Vec<String> {
+pub fn braced(word: &str) -> Vec<String> {
     let parts = word.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
-    let Some((head, (list, tail))) = parts else { return vec![word.to_string()] };
+    let Some((head, (list, tail))) = parts.filter(|p| p.1.0.contains(',')) else {
+        return vec![word.to_string()];
+    };
     list.split(',').map(|one| format!("{head}{one}{tail}")).take(MOST).collect()
 }
 
@@ -87,9 +89,8 @@ const MOST: usize = 64;
 
 /// The file that `head` and `tail` name above each of several, `==> /sys/a/b <==` (coreutils,
 /// head.c:write_header).
-fn heading(text: &str) -> Option<String> {
-    let path = text.strip_prefix("==> ")?.strip_suffix(" <==")?;
-    FILES.iter().any(|f| path.starts_with(f)).then(|| path.to_string())
+pub fn heading(text: &str) -> Option<&str> {
+    text.trim().strip_prefix("==> ")?.strip_suffix(" <==")
 }
 
 /// The folder of a prompt that runs `grep`: `root@h:/sys/power$ grep -r "" *`.
@@ -221,8 +222,8 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             out.push(Value { line: m.line, path, value: value.trim().to_string() });
             continue;
         }
-        if let Some(path) = heading(text) {
-            waiting = vec![path];
+        if let Some(path) = heading(text).filter(|p| FILES.iter().any(|f| p.starts_with(f))) {
+            waiting = vec![path.to_string()];
             continue;
         }
         if !waiting.is_empty() {
@@ -245,10 +246,12 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
         } else {
             waiting = read_by(text);
             // Of several files only their number tells which line is whose.
-            let below = messages[i + 1..].iter().take(waiting.len() + 1);
-            let lines = below.take_while(|m| is_content(m, m.text.trim())).count();
-            if waiting.len() > 1 && lines != waiting.len() {
-                waiting.clear();
+            if waiting.len() > 1 {
+                let below = messages[i + 1..].iter().take(waiting.len() + 1);
+                let lines = below.take_while(|m| is_content(m, m.text.trim())).count();
+                if lines != waiting.len() {
+                    waiting.clear();
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use dormouse_base::time::Ns;
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::offered::{Need, Offered};
+use dormouse_doctor::tells_depth;
 use dormouse_sleep::energy::Microwatts;
 use dormouse_sleep::modes::{Cost, Cpus, Day, Even, Powers, Trips, Way, break_even};
 use serde_json::{Value, json};
@@ -114,8 +115,7 @@ fn answer(m: &Modes) -> String {
 
 /// Whether a finding says how deep the sleeps were.
 fn told_below(m: &Modes) -> bool {
-    const TELL: [&str; 3] = ["mode-hardware", "mode-partial", "mode-name-only"];
-    m.why.iter().any(|f| TELL.contains(&f.id))
+    m.why.iter().any(tells_depth)
 }
 
 fn really(m: &Modes) -> String {

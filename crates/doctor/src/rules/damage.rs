@@ -32,19 +32,9 @@ const DAMAGED: [&str; 9] = [
     "FAT-fs (",
 ];
 
-/// A message of either kind has one of these.
-const MARKS: [&str; 10] = [
-    "-fs error (device ",
-    "EXT3-fs (",
-    "BTRFS error (device ",
-    "BTRFS critical (device ",
-    "BTRFS: error (device ",
-    "XFS (",
-    "FAT-fs (",
-    "]: segfault at ",
-    "] general protection",
-    "] trap ",
-];
+/// How a kernel tells that a program crashed: `NAME[PID]: segfault at …`, `traps: NAME[PID]
+/// general protection …` (arch/x86/mm/fault.c:show_signal_msg, arch/x86/kernel/traps.c).
+const CRASHED: [&str; 3] = ["]: segfault at ", "] general protection", "] trap "];
 
 /// The file system of which a message says that it is damaged.
 fn damaged(m: &Message) -> Option<&str> {
@@ -73,11 +63,9 @@ const AWAY: [&str; 6] = [
 /// A disk that a sleep took away is missed so soon after it; later somebody may have pulled it.
 const MISSED: Ns = Ns(3_000_000_000);
 
-/// The program that the kernel says crashed: `NAME[PID]: segfault at …`, `traps: NAME[PID]
-/// general protection …` (arch/x86/mm/fault.c:show_signal_msg, arch/x86/kernel/traps.c).
+/// The program that crashed.
 fn crashed(m: &Message) -> Option<&str> {
-    let words = ["]: segfault at ", "] general protection", "] trap "];
-    let head = words.iter().find_map(|w| m.text.split_once(w))?.0;
+    let head = CRASHED.iter().find_map(|w| m.text.split_once(w))?.0;
     let head = head.strip_prefix("traps: ").unwrap_or(head);
     head.rsplit_once('[').map(|h| h.0)
 }
@@ -86,7 +74,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let kernel = |m: &Message| m.trust.is_of_a_kernel();
     let tells = |m: &Message| kernel(m) && (damaged(m).is_some() || crashed(m).is_some());
     // A machine that had it before did not get it from sleeping.
-    let mut marked = case.messages.having_any(&MARKS);
+    let marks = [&DAMAGED[..], &CRASHED].concat();
+    let mut marked = case.messages.having_any(&marks);
     let Some((first, _)) = marked.find(|(_, m)| tells(m)) else { return };
     let over = |at: &usize| is_over(&case.messages, *at) || ends_sleep(&case.messages[*at]);
     let from = first.saturating_sub(FAR);
@@ -99,17 +88,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         Some(t) => (Ns::ZERO..=most).contains(&t),
         None => at - end <= LINES,
     };
-    // What went away before the sleep is another matter.
-    let of_it = |at: usize| {
-        at > end || case.attempts.iter().any(|a| (a.first..a.end).contains(&at) && a.end <= first)
-    };
-    let gone = |m: &&Message| kernel(m) && AWAY.iter().any(|w| m.has(w));
-    let mut since_it = (from..first).filter(|at| of_it(*at)).map(|at| &case.messages[at]);
-    if damaged(&case.messages[first]).is_some()
-        && let Some(away) = since_it.find(gone)
-    {
-        lost(case, end_line, away, &case.messages[first], out);
-        return;
+    if let Some(name) = damaged(&case.messages[first]) {
+        match gone(case, (from, end, first), disk(name)) {
+            Gone::No => {}
+            Gone::Perhaps => return,
+            Gone::It(away) => return lost(case, [end_line, away, &case.messages[first]], out),
+        }
     }
     let behind = || (first..).zip(&case.messages[first..]).filter(|m| kernel(m.1));
     let systems: Vec<(&Message, &str)> =
@@ -160,8 +144,46 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
-/// A disk that was away when the machine was back: its file system `fails`.
-fn lost(case: &Case, end: &Message, away: &Message, fails: &Message, out: &mut Vec<Finding>) {
+/// The disk of a file system: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.
+fn disk(name: &str) -> &str {
+    let whole = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match whole.strip_suffix('p').filter(|w| w.ends_with(|c: char| c.is_ascii_digit())) {
+        Some(disk) => disk,
+        None if name.starts_with("sd") || name.starts_with("vd") => whole,
+        None => name,
+    }
+}
+
+/// Whether a disk went away.
+enum Gone<'a> {
+    No,
+    /// One went, and no line says whether it is this one.
+    Perhaps,
+    It(&'a Message),
+}
+
+/// Whether `disk` went away in the sleep that ended at the second place, or between it and the
+/// third. What went before is another matter.
+fn gone<'a>(case: &'a Case, (from, end, first): (usize, usize, usize), disk: &str) -> Gone<'a> {
+    let of_it = |at: &usize| {
+        *at > end || case.attempts.iter().any(|a| (a.first..a.end).contains(at) && a.end <= first)
+    };
+    let away = |m: &&Message| m.trust.is_of_a_kernel() && AWAY.iter().any(|w| m.has(w));
+    let all = || (from..first).filter(of_it).map(|at| &case.messages[at]).filter(away);
+    let named = |m: &&Message| {
+        let mut words = m.text.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|w| w.strip_prefix(disk).is_some_and(|r| !r.starts_with(char::is_alphabetic)))
+    };
+    match (all().find(named), all().next()) {
+        (Some(it), _) => Gone::It(it),
+        // Disks of USB and SATA have such names.
+        (None, Some(_)) if disk.starts_with("sd") => Gone::Perhaps,
+        _ => Gone::No,
+    }
+}
+
+/// A disk that was away when the machine was back: its file system fails.
+fn lost(case: &Case, [end, away, fails]: [&Message; 3], out: &mut Vec<Finding>) {
     let inside = case.attempts.iter().any(|a| case.of(a).iter().any(|m| m.line == away.line));
     let soon = passed(end, away).is_some_and(|t| (Ns::ZERO..=MISSED).contains(&t));
     let told = out.iter().any(|f| f.id == "phase-device-lost");
@@ -216,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_away_is_not_damaged() {
-        let away = |ms| (ms, "usb 9-3: USB disconnect, device number 4");
+        let away = |ms| (ms, "sd 9:0:0:0: [sdq] Synchronize Cache(10) failed: DID_NO_CONNECT");
         let fails = (5_000, "EXT4-fs error (device sdq1): ext4_lookup:1: bad");
         let found = said(&[&SLEEP[..], &[away(2_500), fails]].concat());
         assert_eq!((found.len(), found[0].id), (1, "phase-device-lost"));
@@ -224,7 +246,17 @@ mod tests {
         // Somebody pulled it.
         let pulled = [away(40_000), (41_000, fails.1)];
         assert!(said(&[&SLEEP[..], &pulled].concat()).is_empty());
-        // Another one, before the sleep.
+        // A device of USB went, and no line says that it is this disk; of another kind of disk it
+        // is not.
+        let usb = (2_500, "usb 9-3: USB disconnect, device number 4");
+        assert!(said(&[&SLEEP[..], &[usb, fails]].concat()).is_empty());
+        let other = (5_000, "EXT4-fs error (device nvme0n1p2): ext4_lookup:1: bad");
+        assert_eq!(said(&[&SLEEP[..], &[usb, other]].concat())[0].id, "phase-damaged");
+        assert_eq!(
+            ["sdab12", "nvme0n1p2", "mmcblk1p7", "dm-0"].map(disk),
+            ["sdab", "nvme0n1", "mmcblk1", "dm-0"]
+        );
+        // The same, before the sleep.
         let found = said(&[&[away(10)][..], &SLEEP, &[fails]].concat());
         assert_eq!(found[0].id, "phase-damaged");
     }

@@ -35,6 +35,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let times = case.messages.having(GONE).filter(|(_, m)| of_it(m)).count();
         let given_up =
             case.messages[at..].iter().filter(of_it).find(|m| GIVEN_UP.iter().any(|w| m.has(w)));
+        let inside = case.attempts.iter().any(|a| (a.first..a.end).contains(&at));
+        let place = if inside { "" } else { " outside of a sleep" };
         let often = if times > 1 { format!(", {times} times") } else { String::new() };
         let end = if given_up.is_some() { ", and the kernel gave it up" } else { "" };
         let finding = Finding::new(
@@ -42,13 +44,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             Confidence::Likely,
         )
         .says(format!(
-            "{} answered no more outside of a sleep{often}: its registers read as nothing but \
+            "{} answered no more{place}{often}: its registers read as nothing but \
                  ones{end}.",
             say::device(&device)
         ))
         .because(
-            "The kernel itself suspects a power state that the drive enters by itself, or one \
-                 of its link; a drive that dies says the same.",
+            "A power state that the drive enters by itself does that, or one of its link; a drive \
+                 that dies looks the same.",
         )
         .change(
             "Boot with nvme_core.default_ps_max_latency_us=0 and look whether it stays; then \

@@ -1,5 +1,5 @@
-//! Waits that lines of a kernel log enclose on the way up: between two lines, in a phase, in a
-//! callback.
+//! Waits that lines of a kernel log enclose: on the way up between two lines, in a phase, in a
+//! callback; on a way down that was given up between two lines.
 
 use super::abort::gives_up;
 use crate::case::Case;

@@ -165,7 +165,7 @@ fn told<'a>(
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
             .says(format!(
-                "The log ends in the sleep of line {}{}, on the way down, and the writer says that the machine did not come back from it: \"{words}\".",
+                "The log ends in the sleep of line {}{}, on the way down, and the writer's words fit a machine that did not come back: \"{words}\".",
                 said[0].line,
                 mode(a)
             ))

@@ -7,6 +7,7 @@ use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::value::Value;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
+use std::collections::HashMap;
 
 /// A source.
 struct Source {
@@ -92,11 +93,13 @@ fn between(case: &Case, mut grew: Vec<Source>, out: &mut Vec<Finding>) {
 fn listed(case: &Case) -> Vec<Source> {
     let ours = |v: &&Value| v.path.starts_with("/sys/class/wakeup/");
     let mut folders: Vec<(&str, Vec<&Value>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for v in case.values.iter().filter(ours) {
-        match folders.iter_mut().find(|f| f.0 == v.folder()) {
-            Some(f) => f.1.push(v),
-            None => folders.push((v.folder(), vec![v])),
+        let at = *places.entry(v.folder()).or_insert(folders.len());
+        if at == folders.len() {
+            folders.push((v.folder(), Vec::new()));
         }
+        folders[at].1.push(v);
     }
     let source = |(folder, files): &(&str, Vec<&Value>)| {
         let file = |name: &str| files.iter().rfind(|v| v.name() == name).copied();

@@ -29,11 +29,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let names: Vec<String> = failed.iter().map(|f| f.1.clone()).collect();
-    let (what, verb) = if names.len() == 1 { ("test", "is") } else { ("tests", "are") };
+    let what = if names.len() == 1 { "test" } else { "tests" };
     out.push(
         Finding::new(("test-failed", Area::Abort, Level::Risk), Confidence::Likely)
             .says(format!(
-                "The text itself says that the {what} {} failed. Why {verb} not in the lines that it shows, as far as rules know them.",
+                "The text itself says that the {what} {} failed. In the lines that it shows no rule found why.",
                 say::names(&names)
             ))
             .look("Get the whole log of the test: reports of test systems show its first and last lines.")

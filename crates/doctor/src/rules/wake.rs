@@ -233,8 +233,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     // Of several sleeps each has its length and perhaps its waker.
     let slept = match turns::slept(case) {
-        Some(ms @ 1_000..) => {
-            format!("Slept {}; woken", say::span(Ns((ms / 1_000).saturating_mul(1_000_000_000))))
+        Some(ms @ LEAST..) => {
+            format!("Slept {}; woken", say::span(Ns(ms.saturating_mul(1_000_000))))
         }
         _ => "Woken".into(),
     };
@@ -405,6 +405,14 @@ fn queries(case: &Case, irqs: &[Irq<'_>], how: &[(&str, &Message)]) -> String {
 /// Whether the text has where sleeps begin, and no sleep with more than one waker.
 fn each_its_own(case: &Case) -> bool {
     !case.attempts.is_empty() && case.attempts.iter().all(|a| named_in(case.of(a)).len() < 2)
+}
+
+/// A shorter sleep has no length worth a word, in ms.
+const LEAST: i64 = 1_000;
+
+/// Whether who woke a machine is told with how long it slept.
+pub(super) fn tells_lengths(case: &Case) -> bool {
+    turns::slept(case).is_some_and(|ms| ms >= LEAST) || !by_sleep(case).is_empty()
 }
 
 /// So many sleeps are listed.

@@ -205,7 +205,9 @@ fn cue(said: &str) -> Option<Cue> {
         return None;
     }
     let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    const SELF: [&str; 9] = ["i", "i'm", "i've", "i'll", "my", "me", "we", "our", "us"];
+    // `If you have an idea, here is the log:` announces what happened.
+    const SELF: [&str; 11] =
+        ["i", "i'm", "i've", "i'll", "my", "me", "we", "our", "us", "here", "here's"];
     if words.any(|w| SELF.contains(&w)) {
         return None;
     }
@@ -264,6 +266,7 @@ mod tests {
         // Who speaks of himself has seen it, and a sentence that ends announces nothing.
         assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("For example 6.1 fails. The log:\n\n    foo 1-1: failed\n"), none);
+        assert_eq!(lines("If you have an idea, here is the log:\n\n    foo 1-1: failed\n"), none);
         let long = "If you see this:\n".to_string() + &"    foo failed\n".repeat(FEW + 1);
         assert_eq!(lines(&long), none);
     }

@@ -1,5 +1,6 @@
 //! Lines of what people post: quote marks and emphasis gone, prompts told from words.
 
+use dormouse_doctor::value::braced;
 use std::borrow::Cow;
 
 /// Whether a text has any of these, which bars part.
@@ -95,12 +96,6 @@ pub(crate) fn unnamed(text: &str) -> (Option<&'static str>, &str) {
 /// The table that a command reads.
 pub(crate) fn table_of(command: &str) -> Option<&'static str> {
     command.split([' ', '"', '\'']).find_map(table)
-}
-
-/// The file that `head` and `tail` name above each of several, `==> /sys/a/b <==` (coreutils,
-/// head.c:write_header).
-pub(crate) fn file_heading(text: &str) -> Option<&str> {
-    text.trim().strip_prefix("==> ")?.strip_suffix(" <==")
 }
 
 /// The table that a line announces: its name alone, with a colon or between marks.
@@ -283,18 +278,6 @@ pub(crate) fn reads(command: &str) -> (Vec<String>, Option<usize>) {
     (all, before)
 }
 
-/// The words that a shell makes of one with braces: `/sys/a/{b,c}` is two files.
-fn braced(word: &str) -> Vec<String> {
-    let parts = word.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
-    let Some((head, (list, tail))) = parts.filter(|p| p.1.0.contains(',')) else {
-        return vec![word.to_owned()];
-    };
-    list.split(',').map(|one| format!("{head}{one}{tail}")).take(MOST_WORDS).collect()
-}
-
-/// So many files one word is at most.
-const MOST_WORDS: usize = 64;
-
 /// Files that one command reads.
 fn reads_one(command: &str) -> Vec<&str> {
     let body = command.trim().split(['|', '>']).next().unwrap_or("");
@@ -358,7 +341,6 @@ mod tests {
             (Some(30), Some(5), None)
         );
         assert_eq!(reads("head -4 /a/{b,c}/d").0, ["/a/b/d", "/a/c/d"]);
-        assert_eq!(file_heading("==> /sys/x/ddr <=="), Some("/sys/x/ddr"));
         assert_eq!(reads("sudo cat /a/b /c").0, ["/a/b", "/c"]);
         assert_eq!(reads("cat /a |grep x").0, ["/a"]);
         assert_eq!(

@@ -30,6 +30,7 @@ use dormouse_doctor::night::report::Report;
 use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
+use dormouse_doctor::value::heading;
 pub(crate) use line::is_of_sleep;
 use line::{Rest, plain};
 pub(crate) use table::interval;
@@ -178,7 +179,7 @@ impl Reading {
             return 0;
         }
         self.open = line::heading(text).or(self.open);
-        if let Some(path) = line::file_heading(text) {
+        if let Some(path) = heading(text) {
             // `head` and `tail` say themselves whose lines follow.
             self.files = vec![path.to_owned()];
             return 0;

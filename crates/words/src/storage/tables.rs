@@ -43,7 +43,12 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             if limited { ", the deepest within the kernel's limit" } else { "" },
             match d.deepest_entered() {
                 Some(used) if used.number != s.number => format!(
-                    " It is let into no deeper one than state {}, which takes {}.",
+                    " {} no deeper than state {}, which takes {}.",
+                    if d.falls.is_empty() {
+                        "The kernel's usual rule goes"
+                    } else {
+                        "Its APST goes"
+                    },
                     used.number,
                     exit(used)
                 ),

@@ -93,8 +93,7 @@ pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = turns::lengths(case);
     let tells = |f: &Finding| {
-        f.sentence.starts_with("Slept ")
-            || f.sentence.contains(" Sleep by sleep: line ")
+        f.id == "mode-wake-source" && wake::tells_lengths(case)
             || matches!(f.id, "wake-loop" | "wake-again" | "night-woke-early")
     };
     if !all.iter().any(|l| l.1 >= NIGHT) || out.iter().any(tells) {

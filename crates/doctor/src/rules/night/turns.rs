@@ -49,9 +49,14 @@ const TOGETHER: i64 = 30_000;
 /// How long an attempt slept by the kernel's own clock, in ms: what ran of it between entry and
 /// exit, and what timekeeping says stood still (kernel/time/timekeeping_debug.c).
 fn by_kernel(case: &Case, a: &Attempt) -> Option<i64> {
-    let stood: i64 = case.of(a).iter().filter_map(timekeeping).map(|t| t.0).sum();
+    let stood = stood(case, a);
     let ran = a.exit.zip(a.entry).map_or(0, |(to, from)| (to.0 - from.0).max(0));
     (stood > 0).then(|| stood.saturating_add(ran) / 1_000_000)
+}
+
+/// What timekeeping says stood still in an attempt, in ns; 0 if it says nothing.
+fn stood(case: &Case, a: &Attempt) -> i64 {
+    case.of(a).iter().filter_map(timekeeping).map(|t| t.0).fold(0, i64::saturating_add)
 }
 
 /// Lengths of the sleeps of a text, each with its first line, in ms: by the kernel's own word,
@@ -85,8 +90,7 @@ const STAMP: i64 = 1_000;
 pub(in crate::rules) fn slept(case: &Case) -> Option<i64> {
     let [(line, whole)] = lengths(case)[..] else { return None };
     let own = case.attempts.iter().find(|a| case.messages[a.first].line == line);
-    let stood: i64 =
-        own.map_or(0, |a| case.of(a).iter().filter_map(timekeeping).map(|t| t.0).sum());
+    let stood = own.map_or(0, |a| stood(case, a));
     Some(if stood > 0 { (stood / 1_000_000).min(whole) } else { whole })
 }
 

@@ -68,7 +68,7 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     let unopened = b.kind == Kind::Ended && shut;
     let after = match unopened {
         true => format!(
-            "{after} No line opens the lid that was closed before: something else woke it, and no line says what."
+            "{after} No line of the text opens the lid that was closed before: if none is left out, something else woke it."
         ),
         false => after,
     };
