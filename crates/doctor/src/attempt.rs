@@ -74,7 +74,8 @@ pub fn attempts(messages: &[Message], places: &[Place]) -> (Vec<Attempt>, Vec<(u
             continue;
         }
         // What follows an attempt without an end may tell why it has none.
-        let next = firsts.iter().find(|f| **f > first).copied().unwrap_or(messages.len());
+        let next = firsts.partition_point(|f| *f <= first);
+        let next = firsts.get(next).copied().unwrap_or(messages.len());
         let end = if place.closed || place.inside { end.max(first + 1) } else { next };
         let end = if place.inside { end } else { end.min(next) };
         out.push(attempt(messages, first, end, place));

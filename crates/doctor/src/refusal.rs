@@ -2,6 +2,7 @@
 //! it, or by a step that no device has (2.6.32 to 7.3; kernels of Android say it once more
 //! behind `Abort: `, kernel/power/wakeup_reason.c).
 
+use crate::words::Words;
 use dormouse_base::phase::{Direction, Phase};
 
 /// A device that refuses (drivers/base/power/main.c:pm_dev_err, dpm_prepare).
@@ -17,23 +18,29 @@ pub struct Refusal<'a> {
     pub phase: Phase,
 }
 
+/// Each message of a device that refuses has one of these.
+pub(crate) const WORDS: [&str; 2] = ["failed to ", " power transition: "];
+
 /// What a message says of a device that refuses:
 /// `DRIVER DEVICE: PM: failed to suspend async: error -16`,
 /// `PM: Device DEVICE failed to suspend async: error -16` (before 5.10),
 /// `DRIVER DEVICE: PM: not prepared for power transition: code -22`,
 /// `PM: Device DEVICE not prepared for power transition: code -22` (3.0 to 5.11),
 /// `PM: Failed to prepare device DEVICE for power transition: error -16` (2.6).
-pub fn of_device(text: &str) -> Option<Refusal<'_>> {
+pub fn of_device(text: &Words) -> Option<Refusal<'_>> {
     refusal_in(text, phase)
 }
 
 /// The same of a device that does not stop for an image that was read:
 /// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`.
-pub fn of_restore(text: &str) -> Option<Refusal<'_>> {
+pub fn of_restore(text: &Words) -> Option<Refusal<'_>> {
     refusal_in(text, |way| way.starts_with("quiesce").then_some(Phase::Suspend))
 }
 
-fn refusal_in(text: &str, phase: impl Fn(&str) -> Option<Phase>) -> Option<Refusal<'_>> {
+fn refusal_in(text: &Words, phase: impl Fn(&str) -> Option<Phase>) -> Option<Refusal<'_>> {
+    if !WORDS.iter().any(|w| text.contains(w)) {
+        return None;
+    }
     let bare = bare(text);
     if let Some(rest) = bare.strip_prefix("Failed to prepare device ") {
         let (owner, error) = rest.split_once(" for power transition: error ")?;
@@ -148,6 +155,7 @@ mod tests {
     #[test]
     fn every_kernel_says_it_in_its_words() {
         fn of(text: &str) -> Option<(String, i32, Phase)> {
+            let text = &Words::from(text);
             let owner = |r: &Refusal<'_>| format!("{} {}", r.driver, r.device).trim().to_string();
             of_device(text).map(|r| (owner(&r), r.error, r.phase))
         }
@@ -181,7 +189,8 @@ mod tests {
         assert_eq!(of("foo 3-0050: failed to suspend: error -6"), None);
         let quiesce = "nvme nvme1: PM: failed to quiesce async: error -5";
         assert_eq!(of(quiesce), None);
-        let restore = of_restore(quiesce).map(|r| (r.driver, r.device, r.error));
+        let quiesce = Words::from(quiesce);
+        let restore = of_restore(&quiesce).map(|r| (r.driver, r.device, r.error));
         assert_eq!(restore, Some(("nvme", "nvme1", -5)));
         for mark in ["PM: ", "PM: hibernation: "] {
             assert_eq!(of_image(&format!("{mark}Error -12 creating image")), Some(-12));

@@ -65,6 +65,16 @@ pub(crate) fn find(line: &[u8], word: &[u8]) -> Option<usize> {
     memchr::memchr_iter(byte, &line[at..at + places]).find(|&i| line[i..].starts_with(word))
 }
 
+/// Where each `word` begins in a line: of those that overlap, the first.
+pub(crate) fn places<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + find(line.as_bytes().get(from..)?, word.as_bytes())?;
+        from = at + word.len().max(1);
+        Some(at)
+    })
+}
+
 /// As [`find`], in a line whose pairs are known.
 #[inline]
 pub(crate) fn find_known(line: &[u8], pairs: &Pairs, word: &[u8]) -> Option<usize> {
@@ -151,6 +161,8 @@ mod tests {
             for word in words {
                 let (l, w) = (line.as_bytes(), word.as_bytes());
                 assert_eq!(find(l, w), memchr::memmem::find(l, w), "{line}: {word}");
+                let all: Vec<usize> = line.match_indices(word).map(|m| m.0).collect();
+                assert_eq!(places(line, word).collect::<Vec<_>>(), all, "{line}: {word}");
                 assert_eq!(rfind(l, w), memchr::memmem::rfind(l, w), "{line}: {word}");
             }
         }

@@ -16,6 +16,7 @@ use crate::refusal;
 use crate::value::Value;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
+use std::ops::Range;
 
 /// Files that count time asleep in hardware, of the whole system.
 const SYSTEM: [&str; 3] =
@@ -168,21 +169,27 @@ fn unasked(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id == "mode-name-only") {
         return;
     }
-    let parts = case.parts.iter().map(|p| p.0..case.messages.len());
-    let spans = case.attempts.iter().map(|a| a.first..a.end).chain(parts);
+    let kernel = |words| case.messages.having_any(words).filter(|(_, m)| m.trust.is_of_a_kernel());
+    let own = |m: &Message| !m.has(WORDS[4]) || m.text.starts_with("amd_pmc ");
+    let mut said: Vec<(usize, &Message)> = kernel(&WORDS[..]).filter(|(_, m)| own(m)).collect();
+    if said.is_empty() {
+        return;
+    }
     // An attempt that a device ended was no sleep, not even in name.
-    let refuses = |m: &Message| {
-        m.trust.is_of_a_kernel() && refusal::of_device(&m.text).is_some_and(|r| !r.is_up())
+    let refuses = |m: &Message| refusal::of_device(&m.text).is_some_and(|r| !r.is_up());
+    let refused = kernel(&refusal::WORDS).filter(|(_, m)| refuses(m));
+    let refused: Vec<usize> = refused.map(|(at, _)| at).collect();
+    let slept = |s: &Range<usize>| {
+        let next = refused.partition_point(|at| *at < s.start);
+        refused.get(next).is_none_or(|at| *at >= s.end)
     };
-    let slept = |s: &std::ops::Range<usize>| !case.messages[s.clone()].iter().any(refuses);
-    let spans: Vec<_> = spans.filter(slept).collect();
-    let said: Vec<&Message> = case
-        .messages
-        .having_any(&WORDS)
-        .filter(|(_, m)| !m.has(WORDS[4]) || m.text.starts_with("amd_pmc "))
-        .filter(|(at, m)| m.trust.is_of_a_kernel() && spans.iter().any(|s| s.contains(at)))
-        .map(|(_, m)| m)
-        .collect();
+    // A part whose beginning is not there reaches to the end: the first of those that slept has
+    // what all of them have.
+    let parts = case.parts.iter().map(|p| p.0..case.messages.len()).find(slept);
+    let attempts = case.attempts.iter().map(|a| a.first..a.end).filter(slept);
+    let spans: Vec<Range<usize>> = attempts.chain(parts).collect();
+    said.retain(|(at, _)| spans.iter().any(|s| s.contains(at)));
+    let said: Vec<&Message> = said.into_iter().map(|(_, m)| m).collect();
     let Some(first) = said.first() else { return };
     out.push(
         name_only(Confidence::Likely)

@@ -17,6 +17,7 @@ use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
+use dormouse_doctor::Words;
 use dormouse_doctor::refusal::{self, Refusal};
 
 /// What an elapsed time that is cut to milliseconds may lack.
@@ -546,7 +547,7 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
         }
         return false;
     }
-    let said = String::from_utf8_lossy(r.text);
+    let said = Words::known(String::from_utf8_lossy(r.text).into_owned(), r.pairs);
     let Some(refusal) = refusal::of_device(&said) else { return false };
     if refusal.is_up() {
         return log.is_of_another(r, refusal.phase, stamp);

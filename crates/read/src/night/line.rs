@@ -1,5 +1,6 @@
 //! Lines of what people post: quote marks and emphasis gone, prompts told from words.
 
+use crate::text::places;
 use dormouse_doctor::value::braced;
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ pub(crate) fn has(text: &str, parts: &str) -> bool {
 /// Whether a text has a word, and not as a part of another.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
-    text.match_indices(word).any(|(at, _)| {
+    places(text, word).any(|at| {
         edge(text[..at].chars().next_back()) && edge(text[at + word.len()..].chars().next())
     })
 }

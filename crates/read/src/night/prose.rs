@@ -3,6 +3,7 @@
 use super::charge::{duration, quantities};
 use super::count::number;
 use super::line::{has, has_word, is_of_sleep};
+use crate::text::places;
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::charge::{Drain, Gauge};
 use dormouse_doctor::night::machine::Owner;
@@ -143,7 +144,7 @@ fn share(lower: &str) -> Option<Stats> {
         |of, bad| Stats { done: Some(of), failed: Some((String::new(), bad)), by_program: false };
     let fails = has(lower, "fail") || has(lower, HUNG);
     for word in [" out of ", " in ", " of ", "/"] {
-        for (at, _) in lower.match_indices(word) {
+        for at in places(lower, word) {
             let digits = lower.as_bytes()[..at].iter().rev().take_while(|b| b.is_ascii_digit());
             let begin = at - digits.count();
             let Some((bad, "")) = number(&lower[begin..at]) else { continue };
@@ -225,7 +226,7 @@ fn is_claim(sentence: &str, lower: &str, of_sleep: bool) -> bool {
         return false;
     }
     let number = |word: &str| {
-        lower.match_indices(word).any(|(at, _)| {
+        places(lower, word).any(|at| {
             let rest = lower[at + word.len()..].trim_start_matches([' ', '#', 's']);
             let rest = rest.strip_prefix("pin").map_or(rest, |r| r.trim_start_matches([' ', '#']));
             rest.starts_with(|c: char| c.is_ascii_digit())

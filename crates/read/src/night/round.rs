@@ -3,6 +3,7 @@
 use super::count::number;
 use super::line::{has, has_word};
 use super::prose::is_sentence;
+use crate::text::places;
 use dormouse_doctor::night::Fact;
 use dormouse_doctor::night::round::{End, Round, Stats, Teller};
 
@@ -27,7 +28,7 @@ fn is_of_sleep(lower: &str) -> bool {
     let states = ["s3", "s4", "s2idle", "s0ix", "sleep", "sleep/wake", "suspend-resume"];
     // `s3 cycle 4`, `S3: iteration 4`.
     let numbered = |s: &&str| {
-        lower.match_indices(*s).any(|(at, _)| {
+        places(lower, s).any(|at| {
             let rest = lower[at + s.len()..].trim_start_matches([' ', ':', '-', '_']);
             !lower[..at].ends_with(char::is_alphanumeric)
                 && WORDS.iter().any(|w| {
@@ -47,7 +48,7 @@ fn failed(lower: &str) -> bool {
 /// `cycle 96 of 100`, `Suspend     2 of 10:`, `Round(14/15)`, `iteration 7/50`, `Cycle: 12`.
 fn numbered(lower: &str) -> Option<(u64, Option<u64>)> {
     for word in WORDS {
-        for (at, _) in lower.match_indices(word) {
+        for at in places(lower, word) {
             let glued = lower[..at].ends_with(|c: char| c.is_alphanumeric());
             let rest = &lower[at + word.len()..];
             let rest = rest.trim_start_matches([' ', '\t', '(', ':', '#', '=', '[']);

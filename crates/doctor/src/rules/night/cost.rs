@@ -11,6 +11,7 @@ use crate::night::report::Report;
 use crate::night::{Count, Counts, Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
+use std::collections::HashMap;
 
 /// A day.
 const DAY: i64 = 86_400;
@@ -271,10 +272,9 @@ fn is_known(case: &Case) -> bool {
 /// Whether the hardware's own counter grew between two readings.
 fn counted(case: &Case) -> bool {
     let system = || case.night.counts().map(|c| c.2).filter(|c| c.of == Counts::System);
-    let grew = |c: &Count| {
-        let same = system().filter(|d| d.name == c.name).last().map_or(0, |d| d.value);
-        same.saturating_sub(c.value) >= LEAST
-    };
+    let last: HashMap<&str, u64> = system().map(|c| (c.name.as_str(), c.value)).collect();
+    let grew =
+        |c: &Count| last.get(c.name.as_str()).is_some_and(|v| v.saturating_sub(c.value) >= LEAST);
     system().any(grew)
 }
 
