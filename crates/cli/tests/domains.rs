@@ -130,7 +130,7 @@ fn the_whole_chip_is_one_screen() {
                     not needed now by device:1b; to wake the system by device:1c";
     assert!(flat.contains(resource), "{out}");
     for part in [
-        "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks are enabled and 2 run in hardware; nobody asked for 1 of these\n  2 of 2 regulators enabled, 0 without a user in the table\n  1 of 1 power resource on\n",
+        "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks are enabled, and 2 run in hardware or have no switch; nobody asked for 1 of these\n  2 of 2 regulators enabled, 0 without a user in the table\n  1 of 1 power resource on\n",
         "\n  nobody asked for left\n",
         "\nWhat devices hold\n  10.gpu: domain gpu (suspended), clock osc (on) and regulator ldo3 (once)\n",
     ] {

@@ -48,6 +48,8 @@ pub struct Case {
     pub unlinked: Vec<link::Unlinked>,
     /// Domains that a device keeps on because it may not sleep to be switched.
     pub unswitched: Vec<domain::Unswitched>,
+    /// Domains and clocks that did not switch.
+    pub stuck: Vec<domain::Stuck>,
     /// What the kernel was told to leave on.
     pub ignored: Vec<(Resource, Evidence)>,
     /// The kernel crashed here.
@@ -75,6 +77,7 @@ impl Case {
             && self.attachments.is_empty()
             && self.unlinked.is_empty()
             && self.unswitched.is_empty()
+            && self.stuck.is_empty()
             && self.ignored.is_empty())
     }
 }

@@ -15,10 +15,19 @@ pub struct Clock {
     pub prepared: u64,
     /// Its rate in Hz, if the text has it.
     pub rate: Option<u64>,
-    /// Whether the hardware lets it run; known from 5.16 on.
+    /// Whether the column of the hardware says so, which the kernel also writes of a clock
+    /// whose driver has no switch for it (clk_summary_show_one, without `.enable`); known from
+    /// 5.16 on.
     pub runs: Option<bool>,
     /// Devices that hold it, with their name for it; known from 6.6 on.
     pub consumers: Vec<(String, String)>,
+}
+
+impl Clock {
+    /// Whether the hardware may let it run: at 0 Hz it does not.
+    fn may_run(&self) -> bool {
+        self.runs == Some(true) && self.rate != Some(0)
+    }
 }
 
 /// One table.
@@ -49,10 +58,10 @@ impl Table {
         self.clocks.iter().filter(|c| c.enabled > 0).count()
     }
 
-    /// How many run, where the table says so of any (5.16 on).
+    /// How many run, or cannot be switched, where the table says so of any (5.16 on).
     pub fn running(&self) -> Option<usize> {
         let known = self.clocks.iter().any(|c| c.runs.is_some());
-        known.then(|| self.clocks.iter().filter(|c| c.runs == Some(true)).count())
+        known.then(|| self.clocks.iter().filter(|c| c.may_run()).count())
     }
 
     /// Places of enabled clocks with more holders than enabled children: somebody
@@ -63,12 +72,12 @@ impl Table {
         (0..self.clocks.len()).filter(held).collect()
     }
 
-    /// Places of clocks that run though nobody enabled them or a clock below them.
+    /// Places of clocks that may run though nobody enabled them or a clock below them.
     pub fn unasked(&self) -> Vec<usize> {
         let on = self.children_on();
         let runs = |&i: &usize| {
             let c = &self.clocks[i];
-            c.enabled == 0 && c.runs == Some(true) && on[i] == 0
+            c.enabled == 0 && c.may_run() && on[i] == 0
         };
         (0..self.clocks.len()).filter(runs).collect()
     }

@@ -5,7 +5,7 @@
 
 use crate::name::key;
 use dormouse_base::finding::Evidence;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `A: Fixed dependency cycle(s) with B`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,13 @@ pub struct Cycle {
     pub gone: bool,
     /// The line.
     pub evidence: Evidence,
+}
+
+/// `bus/part` of `bus@7000/part`: a device is called after the address of its parent, which
+/// the parent's node need not have in its name (drivers/of/device.c:of_device_make_bus_id).
+fn bare_parent(key: &str) -> Option<String> {
+    let (parent, last) = key.split_once('/')?;
+    Some(format!("{}/{last}", parent.split_once('@')?.0))
 }
 
 /// Cycles as a set.
@@ -35,8 +42,14 @@ impl Pairs {
     /// Of all lines, pairs in the order of the text.
     pub fn of(cycles: &[Cycle]) -> Pairs {
         let mut seen: BTreeMap<(String, String), (usize, bool)> = BTreeMap::new();
+        let keys: BTreeSet<String> =
+            cycles.iter().flat_map(|c| [key(&c.one), key(&c.other)]).collect();
+        let node = |name: &str| {
+            let key = key(name);
+            bare_parent(&key).filter(|k| keys.contains(k)).unwrap_or(key)
+        };
         for (i, c) in cycles.iter().enumerate() {
-            let (a, b) = (key(&c.one), key(&c.other));
+            let (a, b) = (node(&c.one), node(&c.other));
             let pair = if a <= b { (a, b) } else { (b, a) };
             seen.entry(pair).and_modify(|(_, gone)| *gone &= c.gone).or_insert((i, c.gone));
         }

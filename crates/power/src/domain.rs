@@ -292,3 +292,22 @@ pub struct Unswitched {
     /// The line.
     pub evidence: Evidence,
 }
+
+/// A domain or a clock that was told to switch and did not, in the words of whoever switches
+/// it: drivers/clk/qcom/gdsc.c:gdsc_toggle_logic, drivers/clk/qcom/clk-branch.c,
+/// drivers/pmdomain/imx/gpcv2.c:imx_pgc_power_up, drivers/pmdomain/rockchip/pm-domains.c.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Its name; empty if the text does not say.
+    pub name: String,
+    /// The device whose driver says so; empty if none is named.
+    pub device: String,
+    /// It is a clock.
+    pub clock: bool,
+    /// Whether it was to go on; nothing if the text does not say.
+    pub on: Option<bool>,
+    /// The error, if the text has one.
+    pub error: Option<i32>,
+    /// The line.
+    pub evidence: Evidence,
+}

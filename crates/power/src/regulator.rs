@@ -1,6 +1,8 @@
 //! A regulator as `regulator_summary` of debugfs lists it
 //! (drivers/regulator/core.c:regulator_summary_show_subtree).
 
+use dormouse_base::beside::{self, Cell};
+
 /// A regulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regulator {
@@ -32,6 +34,28 @@ pub struct Table {
 }
 
 impl Table {
+    /// Uses and voltages, as a table.
+    pub fn table(&self) -> beside::Table {
+        let mut cells = Vec::new();
+        for r in &self.regulators {
+            cells.push((format!("{}, uses", r.name), Cell::whole(r.used, "")));
+            let volts = r.millivolts.map(|mv| Cell::whole(mv, "mV"));
+            cells.extend(volts.map(|mv| (format!("{}, voltage", r.name), mv)));
+            // A consumer may have a supply open more than once.
+            let mut by: Vec<(&str, u64)> = Vec::new();
+            for (name, uses) in &r.consumers {
+                let Some(uses) = uses else { continue };
+                match by.iter_mut().find(|b| b.0 == name) {
+                    Some(b) => b.1 = b.1.saturating_add(*uses),
+                    None => by.push((name, *uses)),
+                }
+            }
+            let users = by.into_iter();
+            cells.extend(users.map(|(c, n)| (format!("{} / {c}", r.name), Cell::whole(n, ""))));
+        }
+        beside::Table { kind: "regulator_summary", label: format!("line {}", self.line), cells }
+    }
+
     /// How many are on.
     pub fn on(&self) -> usize {
         self.regulators.iter().filter(|r| r.used > 0).count()

@@ -232,3 +232,100 @@ fn a_consumer_that_comes_later_is_seen() {
     assert_eq!(of(&format!("[    2.000000] abc-cam b000.cam: hello\n{pending}")), Fate::Spoke);
     assert!(findings(pending).iter().all(|f| f.level == Level::Note));
 }
+
+#[test]
+fn a_failed_probe_is_no_good_news() {
+    // Both forms (6.11 on says the driver), an error that is no time-out, a card after it.
+    let old = "tas2552: probe of 3-0041 failed with error -5\n\
+        simple-audio sound.2: ASoC: failed to instantiate card (-517)\n\
+        platform sound.2: Driver simple-audio requests probe deferral\n";
+    let new = old.replace(
+        "tas2552: probe of 3-0041 failed",
+        "tas2552 3-0041: probe with driver tas2552 failed",
+    );
+    for text in [old, &new] {
+        let found = findings(text);
+        let failed = found.iter().find(|f| f.id == "probe-failed").expect(text);
+        assert_eq!(failed.level, Level::Risk, "{failed:?}");
+        assert!(failed.sentence.contains("3-0041 by tas2552 failed with error -5"), "{failed:?}");
+        assert_eq!(waiting(text), ["sound.2"; 2], "{text}");
+    }
+    // A driver that finds no device of its own says nothing of a fault.
+    let none = "probe of 1-0030 returned -19 after 300 usecs\n";
+    assert!(findings(none).is_empty(), "{:?}", findings(none));
+    // It probed in the end.
+    let later = "tas2552: probe of 3-0041 failed with error -5\n\
+        probe of 3-0041 returned 0 after 300 usecs\n";
+    assert!(findings(later).is_empty(), "{:?}", findings(later));
+}
+
+#[test]
+fn what_did_not_switch_comes_before_what_waits_for_it() {
+    let chain = "[    2.001000] imx-gpcv2 303a0000.gpc: failed to command PGC\n\
+        [    2.002000] PM: genpd: hsmix: power-on failed (-110)\n\
+        [    2.003000] imx8m-blk-ctrl 32fc0000.blk-ctrl: error -ETIMEDOUT: failed to power on bus domain\n\
+        [    2.004000] imx8m-blk-ctrl: probe of 32fc0000.blk-ctrl failed with error -110\n\
+        [   12.000000] platform 32e60000.dsi: deferred probe pending: platform: wait for supplier /soc@0/blk-ctrl@32fc0000\n";
+    let found = findings(chain);
+    assert_eq!(found[0].id, "domain-stuck", "{found:?}");
+    let said = &found[0].sentence;
+    assert!(said.starts_with("The power domain hsmix did not switch on: error -110"), "{said}");
+    assert!(said.contains("32fc0000.blk-ctrl failed to probe over it"), "{said}");
+    assert_eq!(found[0].evidence.len(), 3);
+    let gdsc = "------------[ cut here ]------------\ncam_gdsc status stuck at 'off'\n\
+        WARNING: CPU: 1 PID: 9 at drivers/clk/qcom/gdsc.c:178 gdsc_toggle_logic+0x140/0x160\n";
+    let found = findings(gdsc);
+    assert_eq!(found[0].sentence, "The power domain cam_gdsc did not switch on.");
+    let clock = "gcc_usb_clk status stuck at 'on'\n";
+    assert_eq!(findings(clock)[0].sentence, "The clock gcc_usb_clk did not switch off.");
+    let rock = "[    3.0] rockchip-pm-domain fd8d8000.power-management:power-controller: failed to set domain 'vop' on, val=0\n";
+    assert_eq!(findings(rock)[0].sentence, "The power domain vop did not switch on.");
+    for fine in [
+        "[    1.0] imx-gpcv2 303a0000.gpc: power domain hsmix is on\n",
+        "[    1.0] usb 1-1: failed to power on port\n",
+    ] {
+        assert!(findings(fine).is_empty(), "{fine}");
+    }
+}
+
+#[test]
+fn a_node_without_an_address_has_one_name_in_pairs() {
+    let log = "platform 5000.bus:mux: Fixed dependency cycle(s) with /soc/bus/panel@1\n\
+        platform 1.panel: Fixed dependency cycle(s) with /soc/bus/mux\n\
+        platform 5000.bus:mux: Fixed dependency cycle(s) with /soc/bus/other\n";
+    let report = judge(&case(log));
+    assert_eq!(report.pairs.list.len(), 2, "{:?}", report.pairs);
+}
+
+#[test]
+fn a_clock_at_zero_runs_not_and_a_row_that_ends_early_cuts_its_table() {
+    let head = "                                 enable  prepare  protect                                duty  hardware\n   \
+        clock                          count    count    count        rate   accuracy phase  cycle    enable\n\
+        -------------------------------------------------------------------------------------------------------\n";
+    let row = |name: &str, rate: &str| {
+        format!(" {name:<37}0        0        0  {rate:>10}          0     0  50000         Y\n")
+    };
+    let text = format!("{head}{}{}", row("still", "0"), row("fast", "48000000"));
+    let t = &case(&text).clocks[0];
+    assert_eq!((t.running(), t.unasked(), t.cut), (Some(1), vec![1], false));
+    let cut = format!("{text} xtal                                 7        7\n");
+    let t = &case(&cut).clocks[0];
+    assert_eq!((t.clocks.len(), t.cut), (3, true));
+}
+
+#[test]
+fn regulators_are_a_table_that_can_be_compared() {
+    let text = " regulator                      use open bypass  opmode voltage current     min     max\n\
+        ---------------------------------------------------------------------------------------\n \
+        vin                              2    1      0 unknown  5000mV     0mA  5000mV  5000mV\n    \
+        vdd_isp                       1    1      0 unknown   900mV     0mA   800mV  1000mV\n       \
+        30.isp-vdd                 1                                 0mA   900mV  1000mV\n";
+    let now = case(text).regulators[0].table();
+    let later = case(&text.replace(" 900mV     0mA   800mV", " 975mV     0mA   800mV"));
+    let found = dormouse_base::beside::beside(&now, &later.regulators[0].table());
+    let moved = found.expect("one kind").moved;
+    assert_eq!(moved[0].name, "vdd_isp, voltage", "{moved:?}");
+    assert_eq!(moved.iter().filter(|m| m.weight() > 0).count(), 1);
+    let cut = text.replace("0mA   900mV  1000mV\n", "0m\n");
+    assert!(case(&cut).regulators[0].cut);
+}

@@ -7,15 +7,17 @@
 
 use super::found::{Found, found};
 use crate::case::Case;
-use crate::domain::{Domain, Dump, Status};
+use crate::domain::{Domain, Dump, Status, Stuck};
+use crate::probe::Outcome;
 use crate::report::Report;
-use crate::say::verb;
+use crate::say::{error, verb};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 use dormouse_base::say::{ms, names, plural};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     on(case, report, out);
+    stuck(case, out);
     differs(case, out);
     for a in &case.attachments {
         let f = Finding::new(("domain-attach", Area::Domain, Level::Broken), Confidence::Certain)
@@ -137,6 +139,58 @@ fn on(case: &Case, report: &Report, out: &mut Vec<Found>) {
             ))
             .shown_by(empty_lines);
         out.push(found(f));
+    }
+}
+
+/// What did not switch, each by its name once. Who says so without a name speaks of the same:
+/// a controller reports, then the core, then the driver of a device inside.
+fn stuck(case: &Case, out: &mut Vec<Found>) {
+    let mut by: BTreeMap<(&str, Option<bool>), Vec<&Stuck>> = BTreeMap::new();
+    for s in &case.stuck {
+        by.entry((&s.name, s.on)).or_default().push(s);
+    }
+    let named = by.keys().filter(|(name, _)| !name.is_empty()).count();
+    let nameless: Vec<&Stuck> = case.stuck.iter().filter(|s| s.name.is_empty()).collect();
+    for ((name, on), mut lines) in by {
+        if name.is_empty() && named > 0 {
+            continue;
+        }
+        if named == 1 {
+            lines.extend(&nameless);
+            lines.sort_by_key(|s| s.evidence.line);
+        }
+        let kind = if lines[0].clock { "clock" } else { "power domain" };
+        let what = match name {
+            "" => format!("A {kind}"),
+            name => format!("The {kind} {name}"),
+        };
+        let way = match on {
+            Some(true) => "on",
+            Some(false) => "off",
+            None => "as it was told",
+        };
+        let said = lines.iter().find_map(|s| s.error);
+        let said = said.map_or(String::new(), |e| format!(": error {}", error(e)));
+        let failed = |device: &str| {
+            let ended = |p: &crate::probe::Probe| matches!(p.outcome, Outcome::Failed(_));
+            case.probes.iter().any(|p| p.device == device && ended(p))
+        };
+        let mut without: Vec<String> = lines.iter().map(|s| s.device.clone()).collect();
+        without.retain(|d| failed(d));
+        without.dedup();
+        let without = match without.len() {
+            0 => String::new(),
+            _ => format!(" {} failed to probe over it.", names(&without)),
+        };
+        let level = if on == Some(false) { Level::Risk } else { Level::Broken };
+        let f = Finding::new(("domain-stuck", Area::Domain, level), Confidence::Certain)
+            .says(format!("{what} did not switch {way}{said}.{without}"))
+            .look(
+                "See which clock, supply or reset its switch needs and whether firmware allows it: \
+                 what is inside cannot work before.",
+            )
+            .shown_by(lines.iter().take(4).map(|s| s.evidence.clone()));
+        out.push(Found { finding: f, is_failure: true, weight: u64::MAX });
     }
 }
 

@@ -18,6 +18,11 @@ const COSTLY_US: u64 = 1_000;
 /// `-ETIMEDOUT`: the device did not answer, or its provider never came.
 const TIMED_OUT: i32 = -110;
 
+/// `-ENODEV`, `-ENXIO`: the driver was asked and found that the device is not there, or is
+/// none of its own; the core prints that for debugging alone.
+const NO_DEVICE: i32 = -19;
+const NO_ADDRESS: i32 = -6;
+
 pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     gave_up(case, out);
     failed(case, report, out);
@@ -70,9 +75,11 @@ fn gave_up(case: &Case, out: &mut Vec<Found>) {
     }
 }
 
-/// Probes that failed for good, beside those that a waiting device names: a time-out, a
+/// Probes that failed for good, beside those that a waiting device names. A time-out, a
 /// part that its whole could not bind, and a provider before devices that wait without a
-/// reason. Other errors may mean that a part is not fitted.
+/// reason are faults; with another error the part may not be fitted, and of a driver that
+/// only says that a device is none of its own (drivers/base/dd.c:call_driver_probe,
+/// -ENODEV and -ENXIO) there is nothing to say.
 fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     let told: BTreeSet<&str> = report
         .roots
@@ -85,6 +92,16 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         .collect();
     let unsaid = report.roots.iter().filter(|r| matches!(r.cause, Cause::Unsaid { hint: None }));
     let waiting: usize = unsaid.map(|r| r.at.len() + r.behind.len()).sum();
+    let of_parts = report.roots.iter().filter(|r| matches!(r.cause, Cause::Parts { .. }));
+    let cards: Vec<String> = of_parts.flat_map(|r| r.at.iter().cloned()).collect();
+    let cards = match cards.len() {
+        0 => String::new(),
+        n => format!(
+            " {} {} for its parts; whether this is one, the text does not say.",
+            names(&cards),
+            verb(n, "waits", "wait")
+        ),
+    };
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, p) in case.probes.iter().enumerate() {
         match p.outcome {
@@ -102,14 +119,17 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
             TIMED_OUT => Confidence::Certain,
             _ if p.part_of.is_some() => Confidence::Certain,
             _ if needed => Confidence::Likely,
-            _ => continue,
+            NO_DEVICE | NO_ADDRESS => continue,
+            _ => Confidence::Certain,
         };
+        let is_fault = code == TIMED_OUT || p.part_of.is_some() || needed;
         let what = match &p.part_of {
             Some(whole) => format!("{} could not be bound as a part of {whole}", p.device),
             None if p.driver.is_empty() => format!("The probe of {} failed", p.device),
             None => format!("The probe of {} by {} failed", p.device, p.driver),
         };
         let more = match waiting {
+            _ if !is_fault => cards.clone(),
             0 => String::new(),
             n => format!(
                 " {} {} too, and the kernel does not say for what.",
@@ -119,7 +139,8 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         };
         let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
         let own = own.filter(|e| e.line != p.evidence.line);
-        let finding = Finding::new(("probe-failed", Area::Probe, Level::Broken), confidence)
+        let level = if is_fault { Level::Broken } else { Level::Risk };
+        let finding = Finding::new(("probe-failed", Area::Probe, level), confidence)
             .says(format!("{what} with error {}.{more}", error(code)))
             .look(format!(
                 "Look for the first message about {} in the kernel log: what stands before the \

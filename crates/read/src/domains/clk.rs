@@ -103,6 +103,9 @@ pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             finish(clock, rest, &mut numbers, rate_at);
         }
     }
+    // The last row ends before the columns that the others have.
+    let has_rate = |c: &Clock| c.rate.is_some();
+    table.cut |= table.clocks.iter().any(has_rate) && !table.clocks.last().is_some_and(has_rate);
     (!table.clocks.is_empty()).then_some((table, at))
 }
 

@@ -250,9 +250,9 @@ fn messages(bytes: &[u8], case: &mut Case) {
         .iter()
         .filter(|s| memmem::find(bytes, s).is_some())
         .map(|s| memmem::Finder::new(*s))
-        .chain([memmem::Finder::new(b"requests probe deferral")])
+        .chain([memmem::Finder::new(b"requests probe defer")])
         .collect();
-    if present.len() == 1 && memmem::find(bytes, b"robe deferral").is_none() && !wraps(bytes) {
+    if present.len() == 1 && memmem::find(bytes, b"robe defer").is_none() && !wraps(bytes) {
         return;
     }
     let lines = Lines::new(bytes);

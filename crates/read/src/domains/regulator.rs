@@ -116,5 +116,9 @@ pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             break;
         }
     }
+    // The last row ends inside a column: `0m`, or a number alone.
+    let last = lines.get(at.saturating_sub(1));
+    let word = last.text.rsplit(' ').next().unwrap_or("");
+    table.cut |= word.strip_suffix('m').is_some_and(|n| number(n).is_some());
     (!table.regulators.is_empty()).then_some((table, at))
 }

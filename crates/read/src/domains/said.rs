@@ -3,7 +3,7 @@
 use dormouse_base::time::Ns;
 use dormouse_power::cycle::Cycle;
 use dormouse_power::deferral::{Deferral, Source};
-use dormouse_power::domain::{AttachFailed, Unswitched};
+use dormouse_power::domain::{AttachFailed, Stuck, Unswitched};
 use dormouse_power::latency::Exceeded;
 use dormouse_power::link::Unlinked;
 use dormouse_power::pending::Pending;
@@ -12,7 +12,7 @@ use dormouse_power::resource::Resource;
 use dormouse_power::{Case, Evidence};
 
 /// Words of which each such message has one; lines without are not looked at.
-pub(crate) const STEMS: [&[u8]; 22] = [
+pub(crate) const STEMS: [&[u8]; 30] = [
     b"deferred probe",
     b"probe deferral",
     b"EPROBE_DEFER",
@@ -35,6 +35,14 @@ pub(crate) const STEMS: [&[u8]; 22] = [
     b"Kernel panic",
     b"Oops",
     b"nable to handle kernel",
+    b"stuck at '",
+    b"ower-on failed",
+    b"ower on ",
+    b"ower up ",
+    b"ower off ",
+    b"command PGC",
+    b" domain '",
+    b"bind failed",
 ];
 
 /// Buses that stand where a driver does as long as a device has none.
@@ -120,6 +128,7 @@ pub(super) fn is_whole(text: &str) -> bool {
         || text.ends_with("deferred probe pending")
         || text.ends_with(" not ready")
         || text.ends_with(" usecs")
+        || ends_deferred(text)
 }
 
 /// Takes what a message says into `case`.
@@ -167,6 +176,10 @@ pub(super) fn take(text: &str, evidence: Evidence, case: &mut Case) {
         latency(name, rest, evidence, case);
         return;
     }
+    if let Some(stuck) = stuck(text, &evidence) {
+        case.stuck.push(stuck);
+        return;
+    }
     let Some((driver, device, message)) = head(text) else { return };
     let deferral = |driver: &str, reason: &str, source, evidence| Deferral {
         device: device.to_string(),
@@ -200,7 +213,7 @@ pub(super) fn take(text: &str, evidence: Evidence, case: &mut Case) {
         let reason = rest.trim_start_matches([':', ',', ' ']);
         case.deferrals.push(deferral(driver, reason, Source::Attempt, evidence));
     } else if let Some(rest) = message.strip_prefix("Driver ") {
-        if let Some((by, _)) = rest.split_once(" requests probe deferral") {
+        if let Some((by, _)) = rest.split_once(" requests probe defer") {
             case.deferrals.push(deferral(by, "", Source::Attempt, evidence));
         }
     } else if let Some(rest) = message.strip_prefix("probe with driver ") {
@@ -251,6 +264,17 @@ pub(super) fn take(text: &str, evidence: Evidence, case: &mut Case) {
         case.unswitched.push(Unswitched { device, domain, evidence });
     } else if let Some(rest) = after_failed_to(message, "bind ") {
         component(device, driver, rest, evidence, case);
+    } else if let Some((_, error)) = message.split_once("bind failed: ") {
+        let Some(error) = number(error).filter(|e| *e < 0) else { return };
+        case.probes.push(Probe {
+            device: device.to_string(),
+            driver: driver.to_string(),
+            outcome: if error == -517 { Outcome::Deferred } else { Outcome::Failed(error) },
+            took_us: None,
+            asked: None,
+            part_of: None,
+            evidence,
+        });
     } else if let Some((error, domain)) = attachment(message) {
         if matches!(error, "-EPROBE_DEFER" | "-517") {
             case.deferrals.push(deferral(driver, message, Source::Attempt, evidence));
@@ -314,9 +338,13 @@ fn component(whole: &str, driver: &str, rest: &str, evidence: Evidence, case: &m
 
 /// A driver that prints the error by which the core is asked to try again.
 fn deferred_in_own_words(message: &str) -> bool {
+    message.contains("EPROBE_DEFER") || ends_deferred(message)
+}
+
+/// That error at the end of a message.
+fn ends_deferred(message: &str) -> bool {
     let end = message.trim_end_matches([')', '.', ']']);
-    message.contains("EPROBE_DEFER")
-        || end.strip_suffix("-517").is_some_and(|b| b.ends_with([' ', '=', '(', ':', '[']))
+    end.strip_suffix("-517").is_some_and(|b| b.ends_with([' ', '=', '(', ':', '[']))
 }
 
 /// `PROBE of DEV returned R after N usecs` (initcall_debug), `DRIVER: probe of DEV
@@ -349,6 +377,64 @@ fn probe(before: &str, rest: &str, evidence: &Evidence, case: &mut Case) -> bool
     let (asked, part_of) = (None, None);
     case.probes.push(Probe { device, driver, outcome, took_us, asked, part_of, evidence });
     true
+}
+
+/// Words of whoever switches a domain, and which way it was to go.
+const UNSWITCHED: [(&str, Option<bool>); 10] = [
+    ("power-on failed", Some(true)),
+    ("power on failed", Some(true)),
+    ("failed to power on", Some(true)),
+    ("failed to power up", Some(true)),
+    ("failed to turn on", Some(true)),
+    ("power-off failed", Some(false)),
+    ("failed to power off", Some(false)),
+    ("failed to power down", Some(false)),
+    ("failed to command pgc", None),
+    ("failed to get ack on domain", None),
+];
+
+/// A domain or a clock that did not switch: `X status stuck at 'off'`, `genpd: X: power-on
+/// failed (-110)`, `DRIVER DEVICE: failed to power on domain X`, `failed to set domain 'X' on`.
+fn stuck(text: &str, evidence: &Evidence) -> Option<Stuck> {
+    let of = |name: &str, on, error| Stuck {
+        name: name.to_string(),
+        device: head(text).filter(|h| !h.0.is_empty()).map_or(String::new(), |h| h.1.to_string()),
+        clock: name.contains("clk"),
+        on,
+        error,
+        evidence: evidence.clone(),
+    };
+    if let Some((name, state)) = text.split_once(" status stuck at '") {
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        return Some(of(name, Some(state.starts_with("off")), None));
+    }
+    let words = text.to_ascii_lowercase();
+    let is_of = |w: &&str| words.contains(w);
+    if !["domain", "genpd", "gdsc", "pgc"].iter().any(|w| is_of(&w)) {
+        return None;
+    }
+    let set = || {
+        let (_, way) = words.split_once("failed to set domain '")?.1.split_once("' ")?;
+        Some(Some(first_word(way) == "on"))
+    };
+    let on = UNSWITCHED.iter().find(|(w, _)| words.contains(w)).map(|(_, on)| *on).or_else(set)?;
+    let quoted = || text.split_once("domain '")?.1.split_once('\'').map(|(name, _)| name);
+    let behind = || Some(first_word(text.split_once("genpd: ")?.1).trim_end_matches(':'));
+    let last = || {
+        let name = first_word(text.split_once(" domain ")?.1).trim_end_matches([':', '.']);
+        (!name.is_empty() && name.bytes().any(|b| matches!(b, b'_' | b'-' | b'0'..=b'9')))
+            .then_some(name)
+    };
+    let name = quoted().or_else(behind).or_else(last).unwrap_or("");
+    let code =
+        text.rsplit([' ', '(', ':', '=']).next().and_then(|w| number(w.trim_end_matches(')')));
+    let said = || match first_word(text.split_once("error -")?.1).trim_end_matches(':') {
+        "ETIMEDOUT" => Some(-110),
+        "EIO" => Some(-5),
+        "EINVAL" => Some(-22),
+        other => other.parse::<i32>().ok().map(|n| -n),
+    };
+    Some(of(name, on, code.filter(|n| *n < 0).or_else(said)))
 }
 
 /// `PM: X: Power-on latency exceeded, new value N ns`.

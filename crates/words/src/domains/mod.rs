@@ -155,7 +155,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             format!("{} held {}{by}", c.name, times(c.enabled))
         };
         let rows: Vec<String> = t.holders().iter().map(row).collect();
-        let running = t.running().map_or(String::new(), |n| format!(", {n} run in hardware"));
+        let running = t.running().map_or(String::new(), |n| format!(", {n} may run"));
         let unasked = match (t.unasked().len(), t.running()) {
             (0, _) | (_, None) => String::new(),
             (n, _) => format!(", {n} of them unasked"),
@@ -178,14 +178,17 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             let r = &t.regulators[i];
             let by = chip::users(t, i, &feeds);
             let open: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
+            let volts = r.millivolts.filter(|mv| *mv > 0);
+            let at = volts.map_or(String::new(), |mv| format!(" at {mv} mV"));
+            let uses = times(r.used) + &at;
             if r.consumers.iter().any(|(_, n)| n.is_none()) && by.is_empty() {
-                format!("{} held {}, by some of {}", r.name, times(r.used), names(&open))
+                format!("{} held {}, by some of {}", r.name, uses, names(&open))
             } else if by.is_empty() && t.cut {
-                format!("{} held {}; the text leaves out by whom", r.name, times(r.used))
+                format!("{} held {}; the text leaves out by whom", r.name, uses)
             } else if by.is_empty() {
-                format!("{} held {}, by nobody that the table shows", r.name, times(r.used))
+                format!("{} held {}, by nobody that the table shows", r.name, uses)
             } else {
-                format!("{} held {}, by {}", r.name, times(r.used), names(&by))
+                format!("{} held {}, by {}", r.name, uses, names(&by))
             }
         };
         let rows: Vec<String> = t.held().into_iter().map(row).collect();
