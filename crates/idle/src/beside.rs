@@ -15,6 +15,8 @@ pub struct Measurement {
     pub shares: Vec<(String, i64)>,
     /// Mean power of the package, thousandths of a watt.
     pub power: Option<i64>,
+    /// Marks of a mail before it: somebody wrote it whom this mail quotes.
+    pub quotes: usize,
 }
 
 /// A part of the time that two measurements have.
@@ -46,6 +48,36 @@ pub struct Beside {
     pub power: Option<[i64; 2]>,
     /// Parts of the time that one of them alone has.
     pub alone: Vec<String>,
+    /// One stands deeper in a mail's quotes than the other: two people wrote them, and nothing
+    /// says that they are of one machine.
+    pub of_two_writers: bool,
+}
+
+/// A change that somebody sees, thousandths of a per cent. Ours.
+const SEEN: i64 = 20_000;
+
+/// Shares that differ by no more than this are alike, thousandths of a per cent. Ours.
+const ALIKE: i64 = 2_000;
+
+impl Beside {
+    fn of(&self, name: &str) -> Option<&Moved> {
+        self.moved.iter().find(|m| m.name == name)
+    }
+
+    /// The work of both, if it alone can explain what differs.
+    pub fn load(&self) -> Option<&Moved> {
+        self.of("work").filter(|m| m.change().abs() >= SEEN)
+    }
+
+    /// The state of cores that stayed as it was while the package's changed: no CPU keeps it.
+    pub fn not_by_cpus(&self) -> Option<&Moved> {
+        let package = |m: &&Moved| m.name.starts_with("Pk") && m.change().abs() >= SEEN;
+        let cores = self.moved.iter().filter(|m| m.name.starts_with("CPU%c"));
+        let deepest = cores.max_by_key(|m| m.shares[0])?;
+        let still = |m: &Moved| m.change().abs() <= ALIKE;
+        let worked = self.of("work").is_none_or(still);
+        (self.moved.iter().any(|m| package(&m)) && still(deepest) && worked).then_some(deepest)
+    }
 }
 
 /// What `a` and `b` say, what changed most first; nothing if they have no share in
@@ -69,6 +101,7 @@ pub fn beside(a: &Measurement, b: &Measurement) -> Option<Beside> {
         moved,
         power: a.power.zip(b.power).map(|(a, b)| [a, b]),
         alone: alone.collect(),
+        of_two_writers: a.quotes != b.quotes,
     })
 }
 
@@ -103,7 +136,7 @@ impl Measurement {
             shares.extend(run.mean(c).map(|m| (name.into(), m)));
         }
         let label = run.caption.as_ref().unwrap_or(&run.label).clone();
-        Measurement { label, shares, power: run.power() }
+        Measurement { label, shares, power: run.power(), quotes: run.quotes }
     }
 
     /// Shares of idle time that counters say.
@@ -120,7 +153,7 @@ impl Measurement {
                 None => shares.push((name.clone(), part)),
             }
         }
-        Measurement { label: s.label.clone(), shares, power: None }
+        Measurement { label: s.label.clone(), shares, ..Measurement::default() }
     }
 
     /// Shares of the time of all CPUs of a trace.
@@ -137,7 +170,7 @@ impl Measurement {
             }
         }
         let shares = if all > 0 { shares } else { Vec::new() };
-        Measurement { label: t.name.clone(), shares, power: None }
+        Measurement { label: t.name.clone(), shares, ..Measurement::default() }
     }
 }
 
@@ -151,6 +184,7 @@ mod tests {
             label: label.into(),
             shares: shares.iter().map(|s| (s.0.into(), s.1)).collect(),
             power,
+            ..Measurement::default()
         };
         let a = m("a", &[("work", 2_000), ("C1", 30_000), ("C6", 68_000)], Some(900));
         let b = m("b", &[("work", 3_000), ("C6", 60_000), ("C8", 37_000)], None);

@@ -53,6 +53,11 @@ pub fn text<'a>(numbers: impl IntoIterator<Item = &'a u32>) -> String {
     out.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
+/// `CPU 7`, `CPUs 0-3`.
+pub fn named(list: &[u32]) -> String {
+    format!("CPU{} {}", if list.len() == 1 { "" } else { "s" }, text(list))
+}
+
 /// A mask of hexadecimal words, `ff,00000003`, as `/proc/irq/default_smp_affinity`
 /// has it.
 pub(crate) fn parse_mask(text: &str) -> Option<BTreeSet<u32>> {

@@ -5,6 +5,7 @@
 //! says otherwise. Nothing here does I/O.
 #![forbid(unsafe_code)]
 
+pub mod absent;
 pub mod beside;
 pub mod contrast;
 pub mod cpulist;
@@ -12,6 +13,7 @@ pub mod decided;
 pub mod doubt;
 pub mod energy;
 pub mod exits;
+pub mod fault;
 pub mod governors;
 pub mod knob;
 pub mod oracle;

@@ -3,6 +3,7 @@
 
 use crate::doubt::{Doubt, doubts};
 use crate::snapshot::{Class, Snapshot};
+use crate::state::ONLY_S2IDLE;
 use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -70,6 +71,14 @@ impl Section {
         let all = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
         self.states.get(row + 1).filter(|r| all > 0 && r.disabled_on_cpus >= all)
     }
+
+    /// Place of the deepest state that CPUs awake may enter, if it is disabled on all of them.
+    pub fn deepest_disabled(&self) -> Option<usize> {
+        let all = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
+        let awake = |r: &Row| r.target_residency_us.is_none_or(|us| us < ONLY_S2IDLE);
+        let at = self.states.iter().rposition(awake).filter(|at| *at > 0)?;
+        (self.states[at].disabled_on_cpus >= all).then_some(at)
+    }
 }
 
 /// What is worth attacking first.
@@ -107,6 +116,11 @@ pub enum Finding {
         of: u64,
         /// Further states that were refused more often than entered.
         others: usize,
+    },
+    /// The deepest state may be entered by no CPU, and nothing else stands out.
+    Disabled {
+        /// Section and row.
+        at: (usize, usize),
     },
     /// Misses of this row are counted, the most of all, and neither its sleeps nor their time.
     Counted {
@@ -236,6 +250,15 @@ pub fn totals(sections: &[Section]) -> Totals {
 /// that was too deep was shorter than the target residency, and those that were too
 /// shallow are taken to last as long as the others in the state, which is too little.
 pub fn finding(sections: &[Section]) -> Finding {
+    let found = by_counters(sections);
+    let shut = |(i, s): (usize, &Section)| s.deepest_disabled().map(|at| (i, at));
+    match (&found, sections.iter().enumerate().find_map(shut)) {
+        (Finding::Fits | Finding::Unknown, Some(at)) => Finding::Disabled { at },
+        _ => found,
+    }
+}
+
+fn by_counters(sections: &[Section]) -> Finding {
     let all = totals(sections).time;
     let rows = || {
         sections

@@ -20,6 +20,8 @@ pub struct Interval {
 pub struct Run {
     /// As the user named it.
     pub label: String,
+    /// Marks of a mail before it: somebody wrote it whom this mail quotes.
+    pub quotes: usize,
     /// The words above it, where a text has several.
     pub caption: Option<String>,
     /// Names of columns, in their order.
@@ -48,6 +50,42 @@ const POWERED: [&str; 3] = ["PkgWatt", "CorWatt", "RAMWatt"];
 
 /// A core that is awake for this share keeps the package awake, thousandths of a per cent.
 const ALWAYS: i64 = 99_000;
+
+/// Where hardware stays shallower than the kernel asks, all thousandths of a per cent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFollowed {
+    /// The deep state that the kernel asks for most, and all deep states together.
+    pub asked: (String, i64),
+    /// Every counter of cores that the hardware has, as the table names it.
+    pub counted: Vec<(String, i64)>,
+    deep: i64,
+}
+
+impl NotFollowed {
+    /// How long hardware was in any deep state.
+    pub fn deep(&self) -> i64 {
+        self.deep
+    }
+}
+
+/// A state of this number and more flushes caches of its core and is counted by hardware as
+/// C3, C6 or C7 (turbostat.c).
+const DEEP: u32 = 3;
+
+/// What the kernel asks for and hardware does not do is told from this share on, thousandths
+/// of a per cent, if it is more than half of what is asked. Ours.
+const TOLD: i64 = 20_000;
+
+/// A CPU that is idle for more than half of the time has the chance to go deep, thousandths
+/// of a per cent. Ours.
+const HALF: i64 = 50_000;
+
+/// The number of a state: 6 of `C6%` and `CPU%c6`, 1 of `C1E%`.
+fn number(column: &str) -> Option<u32> {
+    let rest = column.strip_prefix("CPU%c").or_else(|| column.strip_prefix('C'))?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
 
 /// Why no package state was reached, as far as a table shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +164,48 @@ impl Run {
         self.mean("Any%C0")
     }
 
+    /// Deep states that the kernel asks for and hardware does not enter. Nothing of a table
+    /// without counters of the hardware that are that deep, or that count nothing at all.
+    pub fn not_followed(&self) -> Option<NotFollowed> {
+        let with = |c: &str| Some((c.to_owned(), self.mean(c)?));
+        let deep = |c: &&(String, i64)| number(&c.0).is_some_and(|n| n >= DEEP);
+        let sum = |list: &mut dyn Iterator<Item = &(String, i64)>| -> i64 {
+            list.fold(0, |a, s| a.saturating_add(s.1))
+        };
+        let asked: Vec<(String, i64)> = self.states().into_iter().filter_map(with).collect();
+        let hardware = self.columns.iter().filter(|c| c.starts_with("CPU%c"));
+        let counted: Vec<(String, i64)> = hardware.filter_map(|c| with(c)).collect();
+        let most = asked.iter().filter(deep).max_by_key(|s| s.1)?;
+        let deepest = counted.iter().filter(deep).filter_map(|c| number(&c.0)).max()?;
+        let all = sum(&mut asked.iter().filter(deep));
+        let (at, above) =
+            (sum(&mut counted.iter().filter(deep)), sum(&mut counted.iter().filter(|c| !deep(c))));
+        // What is deeper than C7 counts as C7; a table without that column says too little.
+        let shown = number(&most.0).is_some_and(|n| n.min(7) <= deepest);
+        let far = all >= TOLD && at < all / 2 && above > at;
+        let asked = (most.0.trim_end_matches('%').to_owned(), all);
+        (shown && far).then_some(NotFollowed { asked, counted, deep: at })
+    }
+
+    /// The deepest state of the kernel's that was entered at all, the next deeper one that
+    /// was not, and the CPU that had the best chance (`None` is all of them), if CPUs or one
+    /// of them was idle for most of the time.
+    pub fn unentered(&self) -> Option<(String, String, Option<(u32, i64)>)> {
+        let states = self.states();
+        let rows = || self.intervals.iter().flat_map(|i| i.cpus.iter().chain([&i.machine]));
+        let used = |c: &&str| rows().any(|r| r.get(*c).is_some_and(|s| *s > 0));
+        let last = states.iter().rposition(|c| used(&c)).filter(|at| at + 1 < states.len())?;
+        let name = |c: &str| c.trim_end_matches('%').to_owned();
+        let found = |who| Some((name(states[last]), name(states[last + 1]), who));
+        if self.work().is_some_and(|w| w <= HALF) {
+            return found(None);
+        }
+        let idlest = |r: &Row| Some((u32::try_from(r.get("CPU")? / 1_000).ok()?, *r.get("Busy%")?));
+        let cpus = self.intervals.iter().flat_map(|i| &i.cpus).filter_map(idlest);
+        let (cpu, busy) = cpus.min_by_key(|c| c.1).filter(|c| c.1 <= HALF)?;
+        found(Some((cpu, 100_000 - busy)))
+    }
+
     /// What the table shows of a package that never slept.
     pub fn kept_up(&self) -> KeptUp {
         match (self.some_core().filter(|s| *s >= ALWAYS), self.deepest_used()) {
@@ -140,8 +220,12 @@ impl Run {
     fn deepest_used(&self) -> Option<String> {
         let counted: Vec<&str> =
             self.columns.iter().map(String::as_str).filter(|c| c.starts_with("CPU%c")).collect();
-        let list = if counted.len() > 1 { counted } else { self.states() };
         let used = |c: &&str| self.mean(c).is_some_and(|s| s > 0);
+        let list = if counted.iter().filter(|c| used(c)).count() > 0 && counted.len() > 1 {
+            counted
+        } else {
+            self.states()
+        };
         let last = list.iter().rposition(used).filter(|at| at + 1 < list.len())?;
         let name = list[last].trim_start_matches("CPU%").trim_end_matches('%');
         Some(name.to_uppercase())

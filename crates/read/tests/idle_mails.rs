@@ -288,3 +288,97 @@ fn lines_below_one_measurement_are_of_cpus_and_no_intervals() {
     let apart = rows.replacen("9.00\t70.00", "8.00\t71.00", 1);
     assert_eq!(of(&format!("{head}{apart}")), (3, Some(80_000), 0));
 }
+
+#[test]
+fn that_there_are_no_states_is_an_answer() {
+    let absent = |text: &str| read_bytes("t", text.as_bytes()).absent;
+    let info = "$ cpupower idle-info\nCPUidle driver: none\nCPUidle governor: ladder\n\
+        analyzing CPU 2:\n\nCPU 2: No idle states\n";
+    let found = absent(info);
+    assert_eq!((found.len(), found[0].cpu, found[0].line), (1, Some(2), 6), "{found:?}");
+    assert_eq!(found[0].governor.as_deref(), Some("ladder"));
+    // Beside the table of another machine.
+    let good = "CPUidle driver: acpi_idle\nCPUidle governor: menu\nanalyzing CPU 0:\n\n\
+        Number of idle states: 2\nAvailable idle states: POLL C1\nPOLL:\n\
+        Flags/Description: CPUIDLE CORE POLL IDLE\nLatency: 0\nUsage: 5\nDuration: 7\n";
+    let both = read_bytes("t", format!("They have:\n{good}\nI have:\n{info}").as_bytes());
+    assert_eq!((both.snapshots.len(), both.absent.len()), (1, 1));
+    assert!(absent(good).is_empty());
+    for none in [
+        "cat: /sys/devices/system/cpu/cpu3/cpuidle/state0/name: No such file or directory\n",
+        "ls: cannot access '/sys/devices/system/cpu/cpu3/cpuidle': No such file or directory\n",
+        "$ ls /sys/devices/system/cpu/cpu3\ncache    crash_notes  online  topology\nuevent\n",
+        "$ cat /sys/devices/system/cpu/cpuidle/current_driver\nnone\n",
+        "FAIL: no CPUs with cpuidle were found\n",
+    ] {
+        assert_eq!(absent(none).len(), 1, "{none}");
+    }
+    for other in [
+        "$ ls /sys/devices/system/cpu/cpu3\ncache  cpuidle  crash_notes  online  topology\n",
+        // Cut before the place where it would stand.
+        "$ ls -1 /sys/devices/system/cpu/cpu3\ncache\ncpu_capacity\ncpufreq\n...\n",
+        "$ cat /sys/devices/system/cpu/cpuidle/current_driver\nintel_idle\n",
+        "cat: /sys/devices/system/cpu/cpu0/cpuidle/state7/name: No such file or directory\n",
+    ] {
+        assert!(absent(other).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn a_table_that_a_page_drew_with_bars_is_one() {
+    let text = "| CPU | C1% | C6% | CPU%c1 | CPU%c6 |\n|:---:|---|---|---|---|\n\
+        | 0 | 4.00 | 90.00 | 80.00 | 10.00 |\n| 1 | 6.00 | 70.00 | 84.00 | 8.00 |\n";
+    let r = read_bytes("t", text.as_bytes());
+    // No line is of the machine: it is the mean of its CPUs.
+    assert_eq!((r.runs.len(), r.runs[0].mean("C6%")), (1, Some(80_000)));
+    let n = r.runs[0].not_followed().expect("hardware stays shallow");
+    assert_eq!((n.deep(), n.asked), (9_000, ("C6".into(), 80_000)));
+}
+
+#[test]
+fn what_the_kernel_asks_for_is_not_what_hardware_does() {
+    let run = |c6: &str, hw1: &str, hw6: &str| {
+        let text = format!(
+            "Core\tCPU\tBusy%\tC1%\tC6%\tCPU%c1\tCPU%c6\n-\t-\t2.00\t3.00\t{c6}\t{hw1}\t{hw6}\n\
+             0\t0\t2.00\t3.00\t{c6}\t{hw1}\t{hw6}\n"
+        );
+        read_bytes("t", text.as_bytes()).runs[0].not_followed()
+    };
+    assert!(run("94.00", "90.00", "7.00").is_some());
+    assert!(run("94.00", "20.00", "77.00").is_none());
+    assert!(run("94.00", "0.00", "0.00").is_none(), "nothing was counted");
+    assert!(run("9.00", "97.00", "0.50").is_none(), "hardly asked for");
+}
+
+#[test]
+fn a_state_that_idle_cpus_never_enter_is_named() {
+    let text = "Core\tCPU\tBusy%\tPOLL\tC1\tC2\tPOLL%\tC1%\tC2%\n\
+        -\t-\t3.00\t0\t700\t0\t0.00\t96.80\t0.00\n0\t0\t3.00\t0\t700\t0\t0.00\t96.80\t0.00\n";
+    let r = read_bytes("t", text.as_bytes());
+    assert_eq!(r.runs[0].unentered(), Some(("C1".into(), "C2".into(), None)));
+    let busy = text.replace("3.00", "98.00").replace("96.80", "1.80");
+    assert_eq!(read_bytes("t", busy.as_bytes()).runs[0].unentered(), None);
+    // What the text says of a limit is kept with its line.
+    let asked = format!("Asking for a QoS of 40 us:\n{text}");
+    assert_eq!(read_bytes("t", asked.as_bytes()).limits.len(), 1);
+}
+
+#[test]
+fn a_table_is_called_by_the_nearest_line_above_it_and_knows_who_quotes_it() {
+    let table = "Core\tCPU\tBusy%\tCPU%c7\tPk%pc10\tPkgWatt\n-\t-\t1.00\t97.00\t80.00\t0.90\n\
+        0\t0\t1.00\t97.00\t80.00\t0.90\n";
+    for (first, second) in [("5.10.3:", "5.11.0:"), ("OLD:", "NEW:"), ("v5.10.3", "v5.11.0")] {
+        let text =
+            format!("Since the last update it is warm.\n\n{first}\n{table}\n{second}\n{table}");
+        let r = read_bytes("t", text.as_bytes());
+        let all: Vec<&str> = r.runs.iter().filter_map(|r| r.caption.as_deref()).collect();
+        assert_eq!(all, [first.trim_end_matches(':'), second.trim_end_matches(':')]);
+    }
+    let quoted: String = table.lines().map(|l| format!("> {l}\n")).collect();
+    let text = format!("> On my box it is so:\n{quoted}\nMine on another CPU:\n\n{table}");
+    let r = read_bytes("t", text.as_bytes());
+    let all: Vec<usize> = r.runs.iter().map(|r| r.quotes).collect();
+    assert_eq!(all, [1, 0]);
+    let both = dormouse_idle::beside::just_two(&r.runs, &[], &[], false).expect("two");
+    assert!(both.of_two_writers);
+}

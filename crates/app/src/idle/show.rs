@@ -48,7 +48,7 @@ fn shown(given: &Given, packing: bool, keep: Keep) -> Result<Shown> {
         let why = "--pack needs a trace with the sleeps of several CPUs";
         return Err(Usage(why.into()).into());
     }
-    let none = reading.snapshots.is_empty() && reading.runs.is_empty();
+    let none = reading.snapshots.is_empty() && reading.runs.is_empty() && reading.absent.is_empty();
     if none && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
         let mut why = String::from("no idle states in the input");
         for l in &reading.losses.list {
@@ -87,6 +87,14 @@ pub fn compare(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<Beside>> 
     let both = (0..3).find_map(|kind| first(&a, kind).zip(first(&b, kind)));
     let named = |m: Measurement, label: &str| Measurement { label: label.into(), ..m };
     Ok(both.and_then(|(a, b)| beside(&named(a, labels[0]), &named(b, labels[1]))))
+}
+
+/// Whether one answer of an input is that there are no idle states: nothing can be put beside it.
+///
+/// # Errors
+/// If the input cannot be read.
+pub fn says_none(given: &Given) -> Result<bool> {
+    Ok(!given.idle(Keep::Counts)?.absent.is_empty())
 }
 
 /// The two measurements of idle states in one input beside each other; nothing if there are no

@@ -90,6 +90,8 @@ fn sleeps(args: &ReportArgs, given: &Given) -> Result<Option<String>> {
         snapshots: &shown.reading.snapshots,
         difference: None,
         traces: &shown.reading.traces,
+        absent: &shown.reading.absent,
+        limits: &shown.reading.limits,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,

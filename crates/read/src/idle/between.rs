@@ -21,6 +21,11 @@ pub(super) fn plain(line: &str) -> &str {
     line.trim_start_matches(['>', ' '])
 }
 
+/// How many such marks.
+pub(super) fn quotes(line: &str) -> usize {
+    line[..line.len() - plain(line).len()].matches('>').count()
+}
+
 /// What people write for lines that they left out.
 const LEFT_OUT: [&str; 8] =
     ["snip", "cut", "skipped", "truncated", "trimmed", "omitted", "deleted", "8<"];
@@ -83,8 +88,10 @@ pub(crate) fn is_command(line: &str) -> bool {
 fn caption(line: &str) -> Option<String> {
     let line = line.trim_matches(|c: char| "*=_# \t".contains(c));
     let words = line.trim_end_matches([':', '.', ',']);
+    // One word is a caption with a colon behind it, or as a version alone: `6.8.9`.
+    let version = || words.matches('.').count() > 1 && words.bytes().any(|b| b.is_ascii_digit());
     let is_words = line.starts_with(|c: char| c.is_alphanumeric())
-        && words.contains(' ')
+        && (words.contains(' ') || line.ends_with(':') || version())
         && !words.contains([':', '\t', '=', '/'])
         && words.chars().count() <= 100;
     is_words.then(|| words.to_owned())

@@ -2,6 +2,7 @@
 //!
 //! | file | reads |
 //! |---|---|
+//! | `absent` | answers that there are no states |
 //! | `corefreq` | CoreFreq's table of states |
 //! | `between` | what stands between lines of tables: words part measurements |
 //! | `causes` | what woke CPUs and what they did for it: timers, interrupts, task switches |
@@ -19,6 +20,7 @@
 //! with a snapshot of the machine beside it the choice of each state can be
 //! judged. A trace that is the only input is read in its place.
 
+mod absent;
 mod between;
 mod causes;
 pub(crate) mod column;
@@ -38,10 +40,12 @@ use crate::detect::Format;
 use crate::ftrace::Beside;
 use crate::part::Part;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_idle::absent::Absent;
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 pub use trace::Keep;
 
@@ -56,6 +60,10 @@ pub struct IdleReading {
     pub traces: Vec<Sleeps>,
     /// The kernel that a recording of dormouse is of.
     pub release: Option<String>,
+    /// Answers that there are no idle states, in order of the inputs.
+    pub absent: Vec<Absent>,
+    /// Lines of texts that name what may keep CPUs from deeper states.
+    pub limits: Vec<(u64, String)>,
     /// What could not be read, and what to do about it.
     pub losses: Losses,
     keep: Keep,
@@ -165,7 +173,8 @@ impl IdleReading {
 
     /// Whether something of it was read: states, counters, shares or sleeps.
     pub fn speaks(&self) -> bool {
-        !(self.snapshots.is_empty() && self.traces.is_empty() && self.runs.is_empty())
+        let none = self.snapshots.is_empty() && self.traces.is_empty() && self.runs.is_empty();
+        !none || !self.absent.is_empty()
     }
 
     /// Reads what `part` says of states, but for what stands beside its trace; what is to be
@@ -290,7 +299,11 @@ impl IdleReading {
 
     fn snapshot(&mut self, name: &str, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
+        let text = without_rules(&text);
         let before = self.snapshots.len();
+        let absent = absent::read(name, &text);
+        let told = !absent.is_empty();
+        self.absent.extend(absent);
         if sysfs::is_sysfs(&text) {
             sysfs::parse(name, &text, &mut self.snapshots, &mut self.losses);
         } else if sysfs::is_bare(&text) {
@@ -313,7 +326,11 @@ impl IdleReading {
         if turbostat::is_turbostat(&text) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);
         }
-        if self.snapshots.len() == before && self.runs.len() == runs {
+        // Only of tables that measure shares it is asked what they lack.
+        if self.runs.len() > runs {
+            self.limits.extend(limits(&text));
+        }
+        if self.snapshots.len() == before && self.runs.len() == runs && !told {
             let advice = format!(
                 "{name} holds nothing about idle states that is known here; known are dumps of \
                  /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, and traces \
@@ -386,11 +403,70 @@ impl IdleReading {
     }
 }
 
+/// A table that a page drew with bars, as its program printed it.
+fn without_rules(text: &str) -> Cow<'_, str> {
+    let drawn = |l: &str| {
+        let l = l.trim();
+        l.len() > 4 && l.starts_with('|') && l.ends_with('|') && !l.contains("||")
+    };
+    if !text.contains("\n|") || !text.lines().any(drawn) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let rule = drawn(line) && line.bytes().all(|b| b" |:-\t".contains(&b));
+        match (drawn(line), rule) {
+            // The line stays, so that others keep their numbers.
+            (_, true) => {}
+            (true, _) => out += line.replace('|', " ").trim(),
+            _ => out += line,
+        }
+        out.push('\n');
+    }
+    Cow::Owned(out)
+}
+
+/// Words of what keeps CPUs out of deep states, in lower case.
+const LIMITS: [&str; 9] = [
+    "cpu_dma_latency",
+    "max_cstate=",
+    "idle=poll",
+    "idle=halt",
+    "idle=nomwait",
+    "cpuidle.off=1",
+    "force_latency",
+    "latency-performance",
+    "nohlt",
+];
+
+/// Lines that name such a limit, or a latency that somebody asks for (`idle QoS … 100us`).
+fn limits(text: &str) -> Vec<(u64, String)> {
+    let asked = |words: &str| {
+        let us = |at: usize| words[..at].trim_end().ends_with(|c: char| c.is_ascii_digit());
+        words.contains("qos") && words.match_indices("us").any(|(at, _)| us(at))
+    };
+    let names = |line: &str| {
+        let words = line.to_ascii_lowercase();
+        LIMITS.iter().any(|w| words.contains(w)) || asked(&words)
+    };
+    let lines = (1..).zip(text.lines().map(|l| between::plain(l).trim()));
+    let short = lines.filter(|(_, l)| l.len() <= 200 && names(l));
+    short.take(3).map(|(at, l)| (at, l.to_owned())).collect()
+}
+
 /// Whether a text says states or tables too; traces are long and mostly do not.
 fn has_states(bytes: &[u8]) -> bool {
-    [&b"/latency"[..], b"/residency", b"/usage", b"Flags/Description:", b"Busy%", b"CPU%c"]
-        .iter()
-        .any(|w| memchr::memmem::find(bytes, w).is_some())
+    [
+        &b"/latency"[..],
+        b"/residency",
+        b"/usage",
+        b"Flags/Description:",
+        b"Busy%",
+        b"CPU%c",
+        b"No idle states",
+    ]
+    .iter()
+    .any(|w| memchr::memmem::find(bytes, w).is_some())
 }
 
 /// Whether an input may hold sleeps of CPUs.

@@ -1,7 +1,7 @@
 //! Tables of `cpupower monitor`: groups of columns, a line for each CPU. Their shares
 //! are those of turbostat's tables.
 
-use super::between::{Between, between, plain};
+use super::between::{Between, between, plain, quotes};
 use super::column::thousandths;
 use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
@@ -68,6 +68,8 @@ struct Reading<'a> {
     /// Prose, a command or another caption since the last line of a table.
     apart: bool,
     caption: Option<String>,
+    /// Marks of a mail before its head.
+    quotes: usize,
     cut: bool,
     /// Lines of this table that do not fit its head.
     lost: u64,
@@ -89,6 +91,7 @@ impl Reading<'_> {
                 None => out.push(Run {
                     label: self.name.to_owned(),
                     caption: self.caption.take(),
+                    quotes: self.quotes,
                     columns: self.columns.clone(),
                     intervals: vec![interval],
                     lost: self.lost,
@@ -113,12 +116,15 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         cpus: Vec::new(),
         apart: false,
         caption: None,
+        quotes: 0,
         cut: false,
         lost: 0,
     };
-    for line in text.lines().map(plain) {
+    for whole in text.lines() {
+        let line = plain(whole);
         if let Some(found) = head(line) {
             r.keep(out, first);
+            r.quotes = quotes(whole);
             r.columns = found;
             continue;
         }

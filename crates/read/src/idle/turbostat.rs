@@ -6,7 +6,7 @@
 //! columns that are left and cannot begin a line. Tables with words, a command or
 //! another caption between them are measurements of their own.
 
-use super::between::{Between, between, plain};
+use super::between::{Between, between, plain, quotes};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
 use crate::text::has_any;
 use dormouse_base::loss::{Losses, Severity};
@@ -106,6 +106,8 @@ struct Reading<'a> {
     /// Words, a command or another caption since the last line of a table.
     apart: bool,
     caption: Option<String>,
+    /// Marks of a mail before the head.
+    quotes: usize,
     /// The line of the machine was left out, so its CPUs are too.
     headless: bool,
     impossible: u64,
@@ -140,6 +142,7 @@ impl Reading<'_> {
         out.push(Run {
             label: self.name.to_owned(),
             caption: self.caption.take(),
+            quotes: self.quotes,
             columns: self.head.columns.iter().map(|c| (*c).to_owned()).collect(),
             ..Run::default()
         });
@@ -204,10 +207,9 @@ impl Reading<'_> {
         }
         match run.intervals.last_mut() {
             Some(interval) => interval.cpus.push(line.row),
-            // One CPU has no line for the machine.
-            None => {
-                run.intervals.push(Interval { machine: line.row.clone(), cpus: vec![line.row] })
-            }
+            // One CPU has no line for the machine; of several that stand alone the means are
+            // made where the table ends.
+            None => run.intervals.push(Interval { machine: Row::new(), cpus: vec![line.row] }),
         }
     }
 
@@ -235,6 +237,25 @@ impl Reading<'_> {
             run.lost += 1;
         }
     }
+}
+
+/// What lines of CPUs say of their machine: means of shares and clocks, sums of counts, and
+/// of what only a core's or package's first line has, that.
+fn of_cpus(columns: &[String], cpus: &[Row]) -> Row {
+    let mut out = Row::new();
+    for c in columns.iter().filter(|c| !PLACES.contains(&c.as_str())) {
+        let all: Vec<i128> = cpus.iter().filter_map(|r| r.get(c)).map(|n| i128::from(*n)).collect();
+        let (sum, n) = (all.iter().sum::<i128>(), all.len() as i128);
+        let package = ["Pkg", "Pk%", "RAM", "GFX"].iter().any(|p| c.starts_with(p));
+        let value = match kind(c) {
+            _ if n == 0 => continue,
+            _ if package => all[0],
+            Kind::Count if !c.ends_with("MHz") && !c.ends_with("Tmp") => sum,
+            _ => (2 * sum + n).div_euclid(2 * n),
+        };
+        out.insert(c.clone(), i64::try_from(value).unwrap_or(i64::MAX));
+    }
+    out
 }
 
 /// Whether lines have the same counters of a package, some of them no 0: those are of one moment.
@@ -272,14 +293,19 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         inside: false,
         apart: false,
         caption: None,
+        quotes: 0,
         headless: false,
         impossible: 0,
         unread: 0,
         unread_at: None,
     };
+    let mut marks = text.lines().map(quotes);
     let mut lines = (1..).zip(text.lines().map(plain)).peekable();
+    let mut passed = 0;
     while let Some((at, line)) = lines.next() {
         if let Some(mut columns) = head(line) {
+            r.quotes = marks.nth(at as usize - 1 - passed).unwrap_or(0);
+            passed = at as usize;
             r.end_block(out.last_mut());
             let mut broken = None;
             while let Some(more) = lines.peek().and_then(|l| rest_of_head(&columns, l.1)) {
@@ -323,6 +349,11 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         }
     }
     r.end_block(out.last_mut());
+    for run in out.iter_mut().skip(first) {
+        for i in run.intervals.iter_mut().filter(|i| i.machine.is_empty()) {
+            i.machine = of_cpus(&run.columns, &i.cpus);
+        }
+    }
     let mut i = 0;
     out.retain(|r| {
         i += 1;

@@ -23,6 +23,7 @@ pub fn show(page: &Page) -> Value {
         }),
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
         "packed": page.packed,
+        "absent": page.absent,
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
         "beside": page.beside,
         "losses": page.losses,
@@ -153,6 +154,11 @@ fn answer(sections: &[Section]) -> Value {
             let r = &sections[section].states[row];
             json!({ "kind": "counted", "cpus": sections[section].cpus, "state": r.state,
                     "name": r.name, "too_deep": too_deep, "too_shallow": too_shallow })
+        }
+        Finding::Disabled { at: (section, row) } => {
+            let r = &sections[section].states[row];
+            json!({ "kind": "disabled", "cpus": sections[section].cpus, "state": r.state,
+                    "name": r.name })
         }
         Finding::Fits => {
             json!({ "kind": "fits", "count": all.too_deep + all.too_shallow, "of": all.sleeps })

@@ -6,10 +6,12 @@ use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_idle::absent::Absent;
 use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{contrast, pairs};
-use dormouse_idle::cpulist;
+use dormouse_idle::cpulist::named as cpus;
 use dormouse_idle::doubt::Doubt;
+use dormouse_idle::fault::faults;
 use dormouse_idle::governors::Kind;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
@@ -36,6 +38,10 @@ pub struct Page<'a> {
     pub difference: Option<&'a Snapshot>,
     /// Traces.
     pub traces: &'a [Sleeps],
+    /// Answers that there are no idle states.
+    pub absent: &'a [Absent],
+    /// Lines that name what may keep CPUs from deeper states.
+    pub limits: &'a [(u64, String)],
     /// Runs of turbostat.
     pub runs: &'a [Run],
     /// Two measurements of one kind beside each other.
@@ -56,6 +62,8 @@ pub fn show(page: &Page) -> String {
     let mut out = String::new();
     let mut parts: Vec<String> = Vec::new();
     let named = page.losses.count("unnamed_cpu") == 0;
+    let others = !page.snapshots.is_empty() || !page.runs.is_empty() || !page.traces.is_empty();
+    parts.extend(absent(page.absent, others));
     for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
         let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
         parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
@@ -68,7 +76,7 @@ pub fn show(page: &Page) -> String {
         parts.push(list(page.snapshots));
     } else {
         // Beside a trace a dump only says the table.
-        let only_tables = !parts.is_empty();
+        let only_tables = page.traces.iter().any(|t| t.tally.sleeps() > 0);
         let several = page.snapshots.len() > 1;
         parts.extend(
             page.snapshots
@@ -80,7 +88,7 @@ pub fn show(page: &Page) -> String {
             parts.extend(apart(before, after));
         }
     }
-    parts.extend(page.runs.iter().map(super::turbostat::text));
+    parts.extend(page.runs.iter().map(|r| super::turbostat::text(r, page.limits)));
     parts.extend(page.beside.map(super::turbostat::beside));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
@@ -93,6 +101,22 @@ pub fn show(page: &Page) -> String {
     }
     out += &follow(page);
     out
+}
+
+/// That there are no states; what else the text has is another answer.
+fn absent(list: &[Absent], others: bool) -> Option<String> {
+    let found = faults(&[], &[], list).into_iter().next()?;
+    let mut out = wrap(&safe(&found.sentence));
+    for e in &found.evidence {
+        out += &wrap(&format!("Line {} says so: {}", e.line, safe(&e.text)));
+    }
+    if others {
+        out += &wrap(
+            "What stands below is another answer of the text, of another machine, kernel or \
+             moment: it says nothing of this one.",
+        );
+    }
+    Some(out)
 }
 
 fn name(r: &Row) -> String {
@@ -112,11 +136,6 @@ fn about(q: Quantile) -> String {
         unit *= 10;
     }
     format!("~{}", us((q.ns + unit / 2) / unit * unit))
-}
-
-/// `CPU 7`, `CPUs 0-3`.
-fn cpus(list: &[u32]) -> String {
-    format!("CPU{} {}", if list.len() == 1 { "" } else { "s" }, cpulist::text(list))
 }
 
 /// The first line: what is worth attacking.
@@ -169,6 +188,21 @@ fn answer(sections: &[Section]) -> String {
                 of(at),
                 grouped(count),
                 grouped(sleeps)
+            )
+        }
+        Finding::Disabled { at } => {
+            let most = sections[at.0].states.iter().max_by_key(|r| r.time_ns);
+            let spent = most.filter(|r| r.time_ns > Some(0)).map_or(String::new(), |r| {
+                let of = totals(std::slice::from_ref(&sections[at.0])).time;
+                let share = percent(r.time_ns.unwrap_or(0), of);
+                format!(" CPUs spent {share} of their idle time in {}.", name(r))
+            });
+            format!(
+                "{}{}, the deepest state, is disabled, so no CPU enters it: echo 0 > \
+                 …/cpuidle/state{}/disable allows it.{spent}",
+                row(at),
+                of(at),
+                sections[at.0].states[at.1].state
             )
         }
         Finding::Counted { at, too_deep, too_shallow } => format!(

@@ -57,6 +57,39 @@ fn answer(r: &Run) -> String {
     }
 }
 
+/// That hardware stays shallower than the kernel asks: what it does is the answer then.
+fn not_followed(r: &Run) -> Option<String> {
+    let n = r.not_followed()?;
+    let counted = n.counted.iter().map(|(c, s)| format!("{} {}", safe(c), percent(*s)));
+    Some(format!(
+        "The kernel asks for {} for {} of the time, and hardware is that deep for {} ({}). ",
+        safe(&n.asked.0),
+        percent(n.asked.1),
+        percent(n.deep()),
+        counted.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+/// The state that nobody entered though CPUs were idle, and what the text says that may keep
+/// them from it.
+fn unentered(r: &Run, limits: &[(u64, String)]) -> String {
+    let Some((used, next, who)) = r.unentered() else { return String::new() };
+    let whose = match who {
+        Some((cpu, idle)) => format!("CPU {cpu}, idle for {},", percent(idle)),
+        None => "No CPU".into(),
+    };
+    let was = if who.is_some() { "was in nothing" } else { "was in anything" };
+    let mut out = wrap(&format!(
+        "{whose} {was} deeper than {}, though the table has {}; why, it does not say.",
+        safe(&used),
+        safe(&next)
+    ));
+    for (line, text) in limits.iter().take(2) {
+        out += &wrap(&format!("Line {line} names a limit: {}", safe(text)));
+    }
+    out
+}
+
 /// What the table shows of a package that never slept.
 fn kept_up(r: &Run) -> String {
     match r.kept_up() {
@@ -102,11 +135,16 @@ fn doubts(r: &Run) -> String {
 }
 
 /// One run.
-pub(super) fn text(r: &Run) -> String {
+pub(super) fn text(r: &Run, limits: &[(u64, String)]) -> String {
     let n = r.intervals.len();
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
-    let mut out = wrap(&answer(r));
+    // What the kernel asked for is no answer where hardware did something else.
+    let measured = r.work().is_some() || !r.package_states().is_empty();
+    let first = not_followed(r);
+    let second = if measured || first.is_none() { answer(r) } else { String::new() };
+    let mut out = wrap(&(first.unwrap_or_default() + &second));
+    out += &unentered(r, limits);
     out += &wrap(&format!(
         "{n} interval{} of {}, {}{}; shares are means over {}, measured by hardware where a name \
          has %c or %pc.",
@@ -137,7 +175,7 @@ pub(super) fn text(r: &Run) -> String {
     }
     if let Some(poll) = r.polled().filter(|p| *p > 0) {
         out += &wrap(&format!(
-            "CPUs polled for {} of the time, which Busy% counts: they waited in a loop, ready at \
+            "CPUs polled for {} of the time, which the share of work counts: they waited in a loop, ready at \
              once, and did no work.",
             percent(poll)
         ));
@@ -218,10 +256,24 @@ pub fn beside(b: &Beside) -> String {
     };
     let cell = |n: i64| format!("{} %", two(n));
     let first = b.moved.first().filter(|m| m.change() != 0);
-    let power = b.power.map_or(String::new(), |[was, is]| {
+    let power = b.power.filter(|_| !b.of_two_writers).map_or(String::new(), |[was, is]| {
         format!(" Power of the package: {} -> {} W.", two(was), two(is))
     });
+    if b.of_two_writers {
+        out += &wrap(
+            "One of these tables stands in a quote and the other does not: two people may have \
+             measured two machines, so they are no before and after.",
+        );
+    }
     out += &wrap(&match first {
+        Some(m) if b.of_two_writers => {
+            format!(
+                "They differ most in {}: {} and {}.",
+                safe(&m.name),
+                cell(m.shares[0]),
+                cell(m.shares[1])
+            )
+        }
         Some(m) => format!(
             "What changed most is {}: {} -> {} of the time ({}).{power}",
             safe(&m.name),
@@ -237,6 +289,20 @@ pub fn beside(b: &Beside) -> String {
         file(&b.labels[0]),
         file(&b.labels[1])
     ));
+    if let Some(work) = b.load() {
+        out += &wrap(&format!(
+            "CPUs worked for {} and {} of the time: other states may follow from that alone.",
+            cell(work.shares[0]),
+            cell(work.shares[1])
+        ));
+    } else if let Some(core) = b.not_by_cpus() {
+        out += &wrap(&format!(
+            "CPUs slept alike ({} {} and {}): what keeps the package is none of them.",
+            safe(&core.name),
+            cell(core.shares[0]),
+            cell(core.shares[1])
+        ));
+    }
     let _ = writeln!(out, "\n{:<14}{:>12}{:>12}{:>16}", "State", "first", "second", "change");
     for m in &b.moved {
         let name = fit(&m.name, 13);

@@ -47,6 +47,8 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         snapshots: &shown.reading.snapshots,
         difference: shown.difference.as_ref(),
         traces: &shown.reading.traces,
+        absent: &shown.reading.absent,
+        limits: &shown.reading.limits,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,

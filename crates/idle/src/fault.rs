@@ -1,0 +1,189 @@
+//! What is wrong with idle states, as a table of them proves it: a state that is refused or
+//! disabled, states that hardware does not follow into, none at all.
+
+use crate::absent::Absent;
+use crate::cpulist;
+use crate::section::{Row, Section, of_snapshot};
+use crate::snapshot::Snapshot;
+use crate::turbostat::Run;
+use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
+
+/// What tables prove, the worst first.
+pub fn faults(snapshots: &[Snapshot], runs: &[Run], absent: &[Absent]) -> Vec<Finding> {
+    let mut out: Vec<Finding> = none(absent).into_iter().collect();
+    // Of several machines in one table each row is a sum, of which nobody is the owner.
+    for s in snapshots.iter().filter(|s| s.sum_of == 0) {
+        for section in &of_snapshot(s) {
+            out.extend(refused(section));
+            out.extend(disabled(section));
+        }
+    }
+    out.extend(runs.iter().filter_map(not_followed));
+    out.sort_by_key(|f| f.level);
+    // Two dumps of one machine say the same twice.
+    let mut told: Vec<String> = Vec::new();
+    out.retain(|f| {
+        let new = !told.contains(&f.sentence);
+        told.push(f.sentence.clone());
+        new
+    });
+    out
+}
+
+fn finding(id: &'static str, level: Level) -> Finding {
+    Finding::new((id, Area::Idle, level), Confidence::Certain)
+}
+
+/// A row of a table as evidence: tables are read whole, so it has no line.
+fn row(text: String) -> Evidence {
+    Evidence { text, ..Evidence::default() }
+}
+
+fn none(absent: &[Absent]) -> Option<Finding> {
+    let first = absent.first()?;
+    let (whose, it, waits) = match first.cpu {
+        Some(cpu) => (format!("CPU {cpu} has"), "it", "it only waits"),
+        None => ("CPUs have".into(), "them", "they only wait"),
+    };
+    let governor = match &first.governor {
+        Some(g) => format!(" The governor {g} has nothing to choose from."),
+        None => String::new(),
+    };
+    let lines = absent.iter().take(3);
+    let lines =
+        lines.map(|a| Evidence { line: a.line, text: a.text.clone(), ..row(String::new()) });
+    Some(
+        finding("idle-none", Level::Risk)
+            .says(format!(
+                "{whose} no idle states: no cpuidle driver is there for {it}.{governor} Idle, \
+                 {waits} for an interrupt."
+            ))
+            .look(
+                "See which driver should offer states (of ACPI, PSCI, the device tree, or the \
+                 processor's own) and why it is not built or finds none: dmesg | grep -i idle.",
+            )
+            .shown_by(lines),
+    )
+}
+
+/// The name of a row, and the CPUs where a table has several kinds.
+fn name(r: &Row) -> String {
+    r.name.clone().unwrap_or_else(|| format!("state {}", r.state))
+}
+
+fn counted(r: &Row) -> Evidence {
+    let count = |what: &str, n: Option<u64>| n.map_or(String::new(), |n| format!(", {what} {n}"));
+    let off = if r.disabled_on_cpus > 0 { ", disabled" } else { "" };
+    row(format!(
+        "state{} {}{off}{}{}",
+        r.state,
+        name(r),
+        count("entered", r.sleeps),
+        count("refused", r.rejected)
+    ))
+}
+
+/// States that firmware or driver refuse more often than CPUs enter them.
+fn refused(s: &Section) -> Vec<Finding> {
+    let shut = |r: &&Row| r.rejected.unwrap_or(0) > r.sleeps.unwrap_or(0);
+    let all: Vec<&Row> = s.states.iter().filter(shut).collect();
+    let one = |r: &&Row| {
+        finding("idle-refused", Level::Broken)
+            .says(format!(
+                "{} was refused {} times and entered {} times on {}: firmware or driver do not let \
+                 CPUs into it.",
+                name(r),
+                r.rejected.unwrap_or(0),
+                r.sleeps.unwrap_or(0),
+                cpulist::named(&s.cpus)
+            ))
+            .shown_by([counted(r)])
+    };
+    all.iter().map(one).collect()
+}
+
+/// The deepest state, if nobody may enter it.
+fn disabled(s: &Section) -> Option<Finding> {
+    let deepest = &s.states[s.deepest_disabled()?];
+    Some(
+        finding("idle-disabled", Level::Risk)
+            .says(format!(
+                "{}, the deepest idle state, is disabled on {}; by whom, the table does not say.",
+                name(deepest),
+                cpulist::named(&s.cpus)
+            ))
+            .change(
+                &format!(
+                    "echo 0 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{}/disable",
+                    deepest.state
+                ),
+                "Write 1 there.",
+                "Whoever disabled it may need short wake-ups: each takes up to the state's exit \
+                 latency.",
+            )
+            .shown_by([counted(deepest)]),
+    )
+}
+
+/// Hardware that stays shallower than the kernel asks.
+fn not_followed(r: &Run) -> Option<Finding> {
+    let n = r.not_followed()?;
+    let percent = |n: i64| format!("{}.{:02} %", n.max(0) / 1_000, n.max(0) % 1_000 / 10);
+    let asked = format!("{}, asked for, {}", n.asked.0, percent(n.asked.1));
+    let counted = n.counted.iter().map(|(c, s)| format!("{c} {}", percent(*s)));
+    Some(
+        finding("idle-not-followed", Level::Risk)
+            .says(format!(
+                "The kernel asks for {} for {} of the time, and hardware is that deep for {}.",
+                n.asked.0,
+                percent(n.asked.1),
+                percent(n.deep())
+            ))
+            .look(
+                "The governor does its part. A thread of the same core that is awake, demotion by \
+                 the processor, or a limit of the firmware keep a core from where it was sent.",
+            )
+            .shown_by([row(asked)].into_iter().chain(counted.map(row))),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Counters, StateSeen};
+    use std::collections::BTreeMap;
+
+    /// A CPU with three states: how often each was entered, the deepest also refused, and
+    /// whether it is disabled.
+    fn cpu(entered: [u64; 3], rejected: u64, disabled: bool) -> Snapshot {
+        let state = |(i, n): (u32, u64)| {
+            let counters = Counters { usage: Some(n), time: Some(n), ..Counters::default() };
+            (i, StateSeen { name: Some(format!("S{i}")), counters, ..StateSeen::default() })
+        };
+        let mut states: BTreeMap<u32, StateSeen> = (0..).zip(entered).map(state).collect();
+        let deepest = states.get_mut(&2).expect("there");
+        (deepest.counters.rejected, deepest.disabled) = (Some(rejected), Some(disabled));
+        Snapshot { cpus: BTreeMap::from([(4, states)]), ..Snapshot::default() }
+    }
+
+    #[test]
+    fn refused_and_disabled_states_are_findings() {
+        let ids = |s| -> Vec<&str> { faults(&[s], &[], &[]).iter().map(|f| f.id).collect() };
+        assert!(ids(cpu([5, 5, 50], 3, false)).is_empty());
+        assert_eq!(ids(cpu([5, 5, 50], 51, false)), ["idle-refused"]);
+        assert_eq!(ids(cpu([5, 50, 0], 0, true)), ["idle-disabled"]);
+        let found = &faults(&[cpu([5, 50, 0], 0, true)], &[], &[])[0];
+        assert!(found.sentence.starts_with("S2, the deepest idle state, is disabled on CPU 4"));
+        assert!(found.advice[0].text.contains("state2/disable"), "{found:?}");
+        // Two dumps say it once.
+        let twice = [cpu([5, 50, 0], 0, true), cpu([6, 60, 0], 0, true)];
+        assert_eq!(faults(&twice, &[], &[]).len(), 1);
+    }
+
+    #[test]
+    fn no_states_at_all_is_a_finding() {
+        let absent = Absent { line: 3, text: "No idle states".into(), ..Absent::default() };
+        let found = faults(&[], &[], &[absent]);
+        assert_eq!((found[0].id, found[0].evidence[0].line), ("idle-none", 3));
+    }
+}
