@@ -201,6 +201,19 @@ impl Drive {
         out
     }
 
+    /// States that draw as much as the one before them and take longer to leave: by the
+    /// drive's own figures they save nothing.
+    pub fn useless(&self) -> impl Iterator<Item = (&PowerState, &PowerState)> {
+        let sleeps = |s: &&PowerState| !s.operational;
+        let pairs =
+            self.states.iter().filter(sleeps).zip(self.states.iter().filter(sleeps).skip(1));
+        pairs.filter(|(a, b)| {
+            a.most_uw.is_some()
+                && (a.most_uw, a.idle_uw, a.active_uw) == (b.most_uw, b.idle_uw, b.active_uw)
+                && b.exit_us > a.exit_us
+        })
+    }
+
     /// The deepest state that the kernel lets a drive enter by itself, if a
     /// request may wait `limit` us for it: not operational, and its exit latency
     /// at most the limit (`nvme_configure_apst`, drivers/nvme/host/core.c of 6.12;
@@ -349,6 +362,21 @@ mod tests {
             exit_us: exit,
             ..PowerState::default()
         }
+    }
+
+    #[test]
+    fn a_deeper_state_that_draws_as_much_saves_nothing() {
+        let states = |deep| Drive {
+            states: vec![
+                state(0, 6_000, true, 0, 0),
+                state(3, 900, false, 2_000, 3_000),
+                state(4, deep, false, 9_000, 40_000),
+            ],
+            ..Drive::default()
+        };
+        let found = |d: Drive| d.useless().map(|(a, b)| (a.number, b.number)).collect::<Vec<_>>();
+        assert_eq!(found(states(900)), [(3, 4)]);
+        assert!(found(states(5)).is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | `summary` | which wait costs most over all requests |
 //! | `runtime` | runtime power management of devices from `rpm_*` events |
 //! | `levels` | power states of NVMe drives and statistics of devfreq |
+//! | `fault` | what settings of drives prove to be wrong |
 //! | `held` | what keeps devices awake, and what wakes them for nothing |
 //! | `knobs` | settings as sysfs says them, and which contradict each other |
 //! | `beside` | requests of two traces beside each other |
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beside;
+pub mod fault;
 pub mod held;
 pub mod knobs;
 pub mod ledger;

@@ -1,5 +1,4 @@
-//! What a load measured by itself: a job of fio, and whether its queue explains what it
-//! measured.
+//! What a load measured by itself: a job of fio, and whether its queue was full.
 
 use dormouse_base::beside::{Cell, Table};
 use serde::Serialize;
@@ -43,8 +42,8 @@ pub struct Job {
 /// Below this share of a request's time its submission is no news: percent.
 const SUBMITS: u128 = 10;
 
-/// A queue explains a latency that is so near to what it makes of it: percent.
-const EXPLAINS: u128 = 15;
+/// Figures that are so near to each other are the same: percent.
+const NEAR: u128 = 15;
 
 /// What the number of requests under way makes of a latency (Little's law: requests under
 /// way = requests a second * time of each).
@@ -57,9 +56,9 @@ pub struct Queue {
     pub wanted: Option<u64>,
     /// What a request takes if that many are under way all the time, ns.
     pub expected: Option<u64>,
-    /// That is what was measured: the queue explains the latency, and a request alone was
-    /// not measured.
-    pub explains: bool,
+    /// That is what was measured: so many were under way all the time. It says that the job
+    /// kept its queue full, not what a request would take alone, nor what limits the rate.
+    pub full: bool,
     /// How the number under way stands to the number wanted.
     #[serde(skip)]
     pub fits: Fits,
@@ -117,17 +116,17 @@ impl Job {
         let expected = wanted.map(|n| narrow(left(n) * 1_000_000_000 / rate));
         let near = |e: u64| {
             let (e, m) = (u128::from(e), u128::from(self.whole()));
-            e.abs_diff(m) * 100 <= m.max(1) * EXPLAINS
+            e.abs_diff(m) * 100 <= m.max(1) * NEAR
         };
-        let explains = wanted.is_some_and(|n| n > 1) && expected.is_some_and(near);
+        let full = wanted.is_some_and(|n| n > 1) && expected.is_some_and(near);
         let all = u128::from(under_way) + others;
         let fits = match wanted.map(|n| u128::from(n) * 1_000) {
-            Some(n) if all * 100 > n * (100 + EXPLAINS) => Fits::Impossible,
+            Some(n) if all * 100 > n * (100 + NEAR) => Fits::Impossible,
             // Between its writes it waited for its syncs.
-            Some(n) if all * 100 < n * (100 - EXPLAINS) && self.sync.is_none() => Fits::Starved,
+            Some(n) if all * 100 < n * (100 - NEAR) && self.sync.is_none() => Fits::Starved,
             _ => Fits::Yes,
         };
-        Some(Queue { under_way, wanted, expected, explains, fits })
+        Some(Queue { under_way, wanted, expected, full, fits })
     }
 }
 
@@ -145,7 +144,8 @@ pub struct Change {
 /// What changed from `a` to `b`.
 pub fn change(a: &Job, b: &Job) -> Change {
     let ratio = |a: u64, b: u64| {
-        let n = u128::from(b) * 1_000 / u128::from(a).max(1);
+        let a = u128::from(a);
+        let n = (u128::from(b) * 2_000 + a) / (2 * a.max(1));
         (a > 0).then(|| u64::try_from(n).unwrap_or(u64::MAX))
     };
     let both = |x: Option<u64>, y: Option<u64>| x.zip(y).and_then(|(x, y)| ratio(x, y));
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_explains_a_latency_or_does_not() {
+    fn a_queue_is_full_or_is_not() {
         let job = Job {
             rate: Some(20_000_000),
             depth: Some(16),
@@ -204,15 +204,15 @@ mod tests {
         };
         let q = job.queue().unwrap();
         assert_eq!((q.under_way, q.wanted, q.expected), (63_000, Some(64), Some(3_200_000)));
-        assert!(q.explains);
+        assert!(q.full);
         let idle = Job { mean: 500_000, ..job.clone() };
-        assert!(!idle.queue().unwrap().explains, "it did not keep so many under way");
+        assert!(!idle.queue().unwrap().full, "it did not keep so many under way");
         assert_eq!(idle.queue().unwrap().fits, Fits::Starved);
         let slow = Job { mean: 9_000_000, ..job.clone() };
         assert_eq!(slow.queue().unwrap().fits, Fits::Impossible);
         assert_eq!(q.fits, Fits::Yes);
         let alone = Job { depth: Some(1), threads: Some(1), ..job.clone() };
-        assert!(!alone.queue().unwrap().explains, "there is no queue");
+        assert!(!alone.queue().unwrap().full, "there is no queue");
         assert_eq!(Job::default().queue(), None);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(jobs[0].queue().unwrap().fits, Fits::Starved, "alone");
         share(&mut jobs);
         for j in &jobs {
-            assert_eq!((j.queue().unwrap().fits, j.queue().unwrap().explains), (Fits::Yes, true));
+            assert_eq!((j.queue().unwrap().fits, j.queue().unwrap().full), (Fits::Yes, true));
         }
         jobs[1].run = 1;
         share(&mut jobs);
@@ -260,5 +260,8 @@ mod tests {
         let a = Job { mean: 200, bandwidth: 10, ..Job::default() };
         let b = Job { mean: 150, bandwidth: 12, rate: Some(1), ..Job::default() };
         assert_eq!(change(&a, &b), Change { mean: Some(750), p99: None, rate: Some(1_200) });
+        let long = Job { mean: 10_000, ..Job::default() };
+        let short = Job { mean: 158, ..Job::default() };
+        assert_eq!(change(&long, &short).mean, Some(16), "rounded, not cut");
     }
 }

@@ -389,7 +389,7 @@ j: (groupid=0, jobs=2): err= 0: pid=77: Mon Jun  2 08:00:00 2025
         assert_eq!(r.quantiles, [Some(1_450_000), Some(3_200_000), Some(8_800_000)]);
         assert_eq!((r.rate, r.depth, r.threads), (Some(10_500_000), Some(8), Some(2)));
         assert_eq!(r.bandwidth, 82 << 20);
-        assert!(r.queue().unwrap().explains);
+        assert!(r.queue().unwrap().full);
         assert_eq!((w.requests, w.mean, w.most), (120, 2_000_000, 3_000_000));
         let old = "t: (groupid=0, jobs=1): err= 0: pid=5\n\
             read : io=512000KB, bw=25600KB/s, iops=6400, runt= 20000msec\n\

@@ -138,6 +138,18 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             );
             p.paragraph(2, &text);
         }
+        for (a, b) in d.useless() {
+            let text = format!(
+                "State {} draws as much as state {} ({} W) and takes {} us to leave instead of {}: by \
+                 the drive's own figures it saves nothing.",
+                b.number,
+                a.number,
+                watts(b.most_uw),
+                grouped(b.exit_us),
+                grouped(a.exit_us)
+            );
+            p.paragraph(2, &text);
+        }
         for x in d.doubts() {
             p.paragraph(2, &format!("Doubtful: {}.", doubt(x)));
         }
@@ -256,18 +268,15 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
         let tenths = q.under_way.saturating_add(50) / 100;
         let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
         let text = match (q.wanted, q.expected) {
-            (Some(n), Some(e)) if q.explains && j.others > 0 => format!(
-                "{name}: {under_way} of the {} under way at {rate} IOPS make {} of each, so the queue \
-                 that it shares with other directions explains its latency; one request alone was \
-                 not measured.",
-                plural(n as usize, "request"),
-                time(ns(e))
-            ),
-            (Some(n), Some(e)) if q.explains => format!(
-                "{name}: {} under way at {rate} IOPS make {} of each, so its queue explains its \
-                 latency; one request alone was not measured.",
-                plural(n as usize, "request"),
-                time(ns(e))
+            (Some(n), Some(_)) if q.full => format!(
+                "{name}: {rate} IOPS with {} under way all the time{}. Fewer would each take less \
+                 if the drive is what limits the rate; only a run with another depth shows it.",
+                if j.others > 0 {
+                    format!("{under_way} of {}", plural(n as usize, "request"))
+                } else {
+                    plural(n as usize, "request")
+                },
+                if j.others > 0 { ", the others of its other directions" } else { "" }
             ),
             (Some(1), _) if q.fits == Fits::Yes => format!(
                 "{name}: one request at a time, so {rate} IOPS are all that this latency allows."
