@@ -1,5 +1,5 @@
 //! Drives that answer no more while the machine is awake, which their own power states and
-//! those of their link can do.
+//! those of their link can do; and other disks that do not answer, in texts without a sleep.
 
 use super::abort::owner;
 use crate::case::Case;
@@ -62,6 +62,68 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .shown_by(lines([first].into_iter().chain(given_up)));
         out.push(finding);
     }
+    if case.attempts.is_empty() {
+        silent(case, out);
+    }
+}
+
+/// What is printed of a disk that does not answer, or whose link does not: words, what that
+/// is, and whether a power state is part of it.
+const SILENT: [(&str, &str, bool); 7] = [
+    // drivers/ufs/core/ufshcd.c:ufshcd_uic_hibern8_enter, 6.12.
+    ("hibern8 enter failed", "could not put its link to sleep (hibern8)", true),
+    ("hibern8 exit failed", "could not wake its link (hibern8)", true),
+    // drivers/ata/libata-core.c:ata_wait_ready, libata-sata.c:sata_link_hardreset, 6.12.
+    ("COMRESET failed (errno=", "did not answer a reset of its link (COMRESET)", false),
+    // drivers/ata/libata-eh.c:ata_eh_link_report.
+    ("failed command: ", "failed a command", false),
+    // drivers/mmc/core/block.c, drivers/mmc/host/sdhci.c.
+    ("sending status command, aborting", "did not answer (status command)", false),
+    ("Timeout waiting for hardware interrupt", "did not answer (no interrupt)", false),
+    ("Card stuck being busy!", "stayed busy", false),
+];
+
+/// Disks that do not answer in a text without a sleep: their own errors, which say nothing of
+/// a cause.
+fn silent(case: &Case, out: &mut Vec<Finding>) {
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for (words, what, sleeps) in SILENT {
+        for (at, first) in case.messages.having(words) {
+            let device = owner(&first.text);
+            // `ata5.00` is a drive of the port `ata5`, `mmcblk1` a card of the host `mmc1`.
+            let stem = device.name.split('.').next().unwrap_or(&device.name);
+            let key = if device.driver.is_empty() { stem } else { &device.name };
+            let named = first.text.len() > device.name.len() + 2;
+            if !first.trust.is_of_a_kernel() || !named || !told.insert(key.to_owned()) {
+                continue;
+            }
+            let begin = first.text.split(words).next().unwrap_or("");
+            let same = |m: &&Message| m.has(words) && m.text.starts_with(begin);
+            let all: Vec<&Message> = case.messages[at..].iter().filter(same).collect();
+            let error = |w: &str| {
+                let end = w.find(|c: char| !c.is_ascii_digit()).unwrap_or(w.len());
+                w[..end].parse::<i32>().ok().map(|n| -n)
+            };
+            let code = ["error -", "errno=-", "ret = -", "ret=-"];
+            let code = code.iter().find_map(|w| error(first.text.split_once(w)?.1));
+            let often = if all.len() > 1 { format!(" {} times", all.len()) } else { String::new() };
+            let said = code.map_or(String::new(), |e| format!(": {}", say::told(e)));
+            let level = if sleeps { Level::Broken } else { Level::Risk };
+            let mut f = Finding::new(("disk-silent", Area::Storage, level), Confidence::Certain)
+                .says(format!("{} {what}{often}{said}.", say::device(&device)))
+                .because(match sleeps {
+                    true => "The link did not change its power state; why, the text does not say.",
+                    false => {
+                        "Whether a power state of the disk or of its link is the reason, the \
+                             text does not say: a bad cable, supply or disk looks the same."
+                    }
+                })
+                .of_devices([device])
+                .shown_by(lines(all.iter().copied().take(2)));
+            f.about.error = code;
+            out.push(f);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +135,30 @@ mod tests {
         let mut out = Vec::new();
         judge(&Case::of_log(&lines), &mut out);
         out.into_iter().map(|f| format!("{}: {}", f.id, f.sentence)).collect()
+    }
+
+    #[test]
+    fn disks_that_do_not_answer_are_told_where_the_text_has_no_sleep() {
+        let ufs = "ufshcd-mtk 112b0000.ufshci: ufshcd_uic_hibern8_enter: hibern8 enter failed. \
+                   ret = -110";
+        let found = ids(&[ufs, ufs]);
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert!(
+            one.starts_with("disk-silent: 112b0000.ufshci (ufshcd-mtk) could not put"),
+            "{one}"
+        );
+        assert!(one.contains("2 times") && one.contains("-110"), "{one}");
+        // The port and its drive are one; the reset in vain says more than the command.
+        let found = ids(&[
+            "ata3.00: failed command: READ FPDMA QUEUED",
+            "ata3: COMRESET failed (errno=-16)",
+            "ata3: COMRESET failed (errno=-16)",
+            "mmcblk2: error -110 sending status command, aborting",
+        ]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("ata3 did not answer a reset") && found[0].contains("2 times"));
+        assert!(found[1].contains("mmcblk2 did not answer"), "{found:?}");
+        assert!(ids(&["ata3: SATA link up 6.0 Gbps", "mmc2: new HS400 MMC card"]).is_empty());
     }
 
     #[test]
