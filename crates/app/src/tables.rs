@@ -1,8 +1,10 @@
 //! Two tables beside each other: of two files, or of one mail.
 
 use anyhow::Result;
-use dormouse_base::beside::{Beside, Cell, Table, beside};
+use dormouse_base::beside::{Beside, Cell, Steps, Table, beside, steps};
+use dormouse_doctor::value::Value;
 use dormouse_read::Given;
+use dormouse_read::printed::{Printed, printed};
 
 /// Two inputs beside each other; `None` if they have no table of one kind. Of several tables
 /// of a kind in an input the first counts.
@@ -35,6 +37,27 @@ pub fn compare_one(input: &Given) -> Result<Option<Beside>> {
     Ok(found)
 }
 
+/// Counters of a file that one input prints again and again; `None` if it prints none twice.
+///
+/// # Errors
+/// If the input cannot be read.
+pub fn counters(input: &Given) -> Result<Option<Steps>> {
+    let all = files(input)?;
+    let again = |p: &Printed| -> Vec<Table> {
+        all.iter().filter(|q| q.path == p.path).map(Printed::table).collect()
+    };
+    Ok(all.iter().find_map(|p| steps(&p.path, &again(p))))
+}
+
+/// Files of several lines that the texts of an input print.
+fn files(input: &Given) -> Result<Vec<Printed>> {
+    let mut out = Vec::new();
+    for path in input.paths().iter().filter(|p| !p.is_dir()) {
+        out.extend(printed(&String::from_utf8_lossy(&input.raw(path)?)));
+    }
+    Ok(out)
+}
+
 /// Every table of an input, in the order of kinds, then of the text.
 fn tables(input: &Given) -> Result<Vec<Table>> {
     let mut out = Vec::new();
@@ -44,9 +67,14 @@ fn tables(input: &Given) -> Result<Vec<Table>> {
     out.extend(reading.transitions.iter().map(dormouse_storage::levels::Transitions::table));
     let texts = input.power()?;
     out.extend(texts.iter().flat_map(|t| &t.case.dumps).map(dormouse_power::domain::Dump::table));
+    let regulators = texts.iter().flat_map(|t| &t.case.regulators);
+    out.extend(regulators.map(dormouse_power::regulator::Table::table));
     // Files of sysfs and debugfs that the text shows with their values.
+    let files = files(input)?;
+    out.extend(files.iter().map(Printed::table));
     for text in input.said()?.iter() {
-        let values = text.case.values.iter();
+        let whole = |v: &&Value| !files.iter().any(|f| f.path == v.path);
+        let values = text.case.values.iter().filter(whole);
         out.extend(dumps(values.map(|v| (v.path.clone(), v.value.clone()))));
     }
     Ok(out)

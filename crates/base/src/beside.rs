@@ -98,6 +98,43 @@ pub struct Beside {
     pub alone: [Vec<String>; 2],
 }
 
+/// Counters that were read again and again: what each step between two readings added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Steps {
+    /// What is counted: a file.
+    pub name: String,
+    /// What each reading is called.
+    pub labels: Vec<String>,
+    /// Counters with what each step added, in the order of the table.
+    pub rows: Vec<(String, Vec<u64>)>,
+}
+
+/// What readings of one table counted, if all of it are whole numbers that never fall and some
+/// grow; a step that falls is another boot.
+pub fn steps(name: &str, readings: &[Table]) -> Option<Steps> {
+    let [first, rest @ ..] = readings else { return None };
+    let of = |t: &Table, name: &str| match t.cells.iter().find(|c| c.0 == name)?.1 {
+        Cell::Number { thousandths, unit: "" } => {
+            u64::try_from(thousandths).ok().map(|n| n / 1_000)
+        }
+        _ => None,
+    };
+    let mut rows = Vec::new();
+    for (cell, _) in &first.cells {
+        let mut was = of(first, cell)?;
+        let mut grown = Vec::new();
+        for t in rest {
+            let is = of(t, cell)?;
+            grown.push(is.checked_sub(was)?);
+            was = is;
+        }
+        rows.push((cell.clone(), grown));
+    }
+    let grew = rows.iter().any(|(_, g)| g.iter().any(|n| *n > 0));
+    let labels = readings.iter().map(|t| t.label.clone()).collect();
+    (grew && !rest.is_empty()).then(|| Steps { name: name.into(), labels, rows })
+}
+
 /// Two tables beside each other; `None` if they are not of one kind or have no cell in common.
 /// Of a name that stands twice the last counts.
 pub fn beside(a: &Table, b: &Table) -> Option<Beside> {
@@ -138,6 +175,20 @@ pub fn beside(a: &Table, b: &Table) -> Option<Beside> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_what_each_step_added() {
+        let table = |a: u64, b: u64| Table {
+            kind: "test",
+            label: "x".into(),
+            cells: vec![("a".into(), Cell::whole(a, "")), ("b".into(), Cell::whole(b, ""))],
+        };
+        let found = steps("f", &[table(5, 1), table(9, 1), table(9, 70)]).expect("counters");
+        assert_eq!(found.rows, [("a".into(), vec![4, 0]), ("b".to_owned(), vec![0, 69])]);
+        assert_eq!(steps("f", &[table(5, 1), table(4, 1)]), None, "a level, or another boot");
+        assert_eq!(steps("f", &[table(5, 1), table(5, 1)]), None, "nothing grew");
+        assert_eq!(steps("f", &[table(5, 1)]), None);
+    }
 
     #[test]
     fn what_changed_most_by_its_own_measure_comes_first() {

@@ -227,6 +227,10 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             continue;
         }
         if !waiting.is_empty() {
+            // What a terminal asks for before the command runs is no content.
+            if text.starts_with("[sudo] ") {
+                continue;
+            }
             let path = waiting.remove(0);
             if is_content(m, text) {
                 out.push(Value { line: m.line, path, value: text.to_string() });

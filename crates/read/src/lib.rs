@@ -28,6 +28,7 @@ pub mod idle;
 pub mod klog;
 pub mod perfetto;
 pub mod pmgraph;
+pub mod printed;
 pub mod storage;
 pub mod text;
 pub mod tracedat;

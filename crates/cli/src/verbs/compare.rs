@@ -21,7 +21,7 @@ use std::slice::from_ref;
 /// Every further input is compared with the first. An input is a capture, a
 /// log, or a folder of either. Two traces of storage, or two tables of one kind
 /// (turbostat, idle states, fio, NVMe power states, trans_stat,
-/// pm_genpd_summary, files of sysfs), of two inputs or of one mail, are put
+/// pm_genpd_summary, regulator_summary, files of sysfs), of two inputs or of one mail, are put
 /// beside each other, what changed most first.
 #[derive(Args)]
 #[command(
@@ -87,6 +87,14 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
         }
     }
     if let [one] = &args.inputs[..] {
+        if dormouse_app::idle::says_none(&each[0])? {
+            return Err(Usage(format!(
+                "{} says that a machine has no idle states, and nothing can be put beside that; \
+                 dormouse show says more",
+                one.display()
+            ))
+            .into());
+        }
         return Err(Usage(format!(
             "{} has no two tables of one kind to compare; give the other recording too",
             one.display()
@@ -148,6 +156,10 @@ fn two_in(given: &Given, json: bool) -> Result<Option<String>> {
     let said = |subject, text, found| said(&[given], json, subject, text, found);
     if let Ok(Some(found)) = dormouse_app::idle::compare_one(given) {
         return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
+    }
+    if let Some(found) = tables::counters(given)? {
+        let text = comparison::tables::steps(&found);
+        return Ok(Some(said("tables", text, json!({ "steps": found }))));
     }
     let found = tables::compare_one(given)?;
     let tables = |b| Ok(said("tables", comparison::tables::tables(&b), serde_json::to_value(&b)?));

@@ -3,7 +3,8 @@
 use super::grid::plain_table;
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, fit_end, safe};
-use dormouse_base::beside::{Beside, Cell, Moved};
+use crate::wording::number::{grouped, plural};
+use dormouse_base::beside::{Beside, Cell, Moved, Steps};
 
 /// Most cells listed.
 const LISTED: usize = 30;
@@ -55,6 +56,51 @@ pub fn tables(b: &Beside) -> String {
     }
     out + &page.finish()
 }
+
+/// Counters, and what each step between two readings added.
+pub fn steps(s: &Steps) -> String {
+    let mut page = Page::new(false);
+    let file = s.name.rsplit('/').next().unwrap_or(&s.name);
+    let n = s.labels.len();
+    let still = s.rows.iter().filter(|(_, grown)| grown.iter().all(|n| *n == 0)).count();
+    let answer =
+        format!("{file} was read {n} times; of its {} counters {still} never grew.", s.rows.len());
+    page.wrapped(Ink::Plain, 0, 2, &safe(&answer));
+    let labels: Vec<&str> = s.labels.iter().map(String::as_str).collect();
+    let read = format!(
+        "Counters only grow: what is shown is what each step added, from one reading to the next \
+         ({}).",
+        labels.join(", ")
+    );
+    page.wrapped(Ink::Plain, 0, 2, &safe(&read));
+    let shown = (n - 1).min(STEPS);
+    let mut head = vec![file.to_owned()];
+    head.extend((1..=shown).map(|i| format!("step {i}")));
+    let rows = s.rows.iter().take(LISTED).map(|(name, grown)| {
+        let name = name.strip_prefix(&format!("{file}, ")).unwrap_or(name);
+        let mut row = vec![fit(&safe(name), 30).trim_end().to_owned()];
+        row.extend(grown.iter().take(shown).map(|n| format!("+{}", grouped(*n))));
+        row
+    });
+    let mut out = page.finish() + "\n" + &plain_table(head, rows.collect());
+    let mut page = Page::new(false);
+    for (what, left) in [("step", n - 1 - shown), ("counter", s.rows.len().saturating_sub(LISTED))]
+    {
+        if left > 0 {
+            page.wrapped(
+                Ink::Plain,
+                0,
+                2,
+                &format!("and {}", plural(left, &format!("more {what}"))),
+            );
+        }
+    }
+    out += &page.finish();
+    out
+}
+
+/// Most steps side by side.
+const STEPS: usize = 4;
 
 fn cell(c: &Cell) -> String {
     match c {
