@@ -1,8 +1,9 @@
 //! Limits that inputs are held against: what `check` answers with a gate.
 
-use crate::doctor::{Judged, doctor, live};
+use crate::doctor::{Judged, live};
 use crate::explain;
 use crate::failure::Nothing;
+use crate::faults::checked;
 use anyhow::Result;
 use dormouse_doctor::finding::Level;
 use dormouse_doctor::gate::{findings, hardware_sleep, max_power};
@@ -52,7 +53,7 @@ pub fn gated(asked: &Asked, given: &Given, root: &Root) -> Result<(Gated, Option
     if asked.hardware_sleep.or(asked.max_power).is_some() || asked.fail_on.is_some() {
         judged = match here {
             true => vec![live(root)],
-            false => or_nothing(doctor(given), &mut told, &mut nothing)?,
+            false => or_nothing(checked(given), &mut told, &mut nothing)?,
         };
     }
     let of: Vec<_> = judged.iter().map(Judged::told).collect();

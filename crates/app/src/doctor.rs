@@ -119,11 +119,13 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     Ok(out)
 }
 
-/// A listing of debugfs that `show --only domains` reads as a table, and no value.
+/// A file that another subject reads as a table, and no value.
 fn is_table(path: &str) -> bool {
-    ["pm_genpd_summary", "clk_summary", "regulator_summary", "devices_deferred"]
-        .iter()
-        .any(|name| path.ends_with(name))
+    // Idle states are judged as the table that they are.
+    path.contains("/cpuidle/")
+        || ["pm_genpd_summary", "clk_summary", "regulator_summary", "devices_deferred"]
+            .iter()
+            .any(|name| path.ends_with(name))
 }
 
 /// What the cycles of a trace or a capture show: a file that speaks of sleep, and not in

@@ -37,6 +37,8 @@ pub mod explain;
 #[cfg(feature = "host")]
 pub mod failure;
 #[cfg(feature = "host")]
+pub mod faults;
+#[cfg(feature = "host")]
 pub mod idle;
 #[cfg(feature = "host")]
 pub mod links;

@@ -1,7 +1,7 @@
 //! What is said of inputs in which nothing was found.
 
 use crate::failure::{Damaged, Nothing};
-use crate::subject::{elsewhere, is_board_file};
+use crate::subject::{elsewhere, is_board_file, unread};
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Loss, Losses, Severity};
 use dormouse_read::Given;
@@ -114,7 +114,10 @@ pub(crate) fn what_is_there(given: &Given, missing: &str) -> String {
     if is_binary(given, only) {
         return format!("{name} is no log and no trace: its bytes are no text and no known format");
     }
-    format!("{missing} in {name}")
+    match unread(given, only) {
+        Some(what) => format!("{missing} in {name}; it has {what}, which dormouse does not read"),
+        None => format!("{missing} in {name}"),
+    }
 }
 
 /// How compressed files begin (gzip, xz, zstd, zip): what is in them was read.

@@ -22,6 +22,24 @@ pub fn speaks_of_idle(given: &Given) -> bool {
     given.idle(Keep::Counts).is_ok_and(|r| r.speaks())
 }
 
+/// Programs whose output people post and no reader here knows, each with words that one of its
+/// lines has.
+const UNREAD: [(&str, &[&str]); 5] = [
+    ("a table of cyclictest", &["T: ", "Min:", "Act:", "Avg:", "Max:"]),
+    ("a report of stress-ng", &["stress-ng: info:"]),
+    ("a table of PowerTOP", &["Package", "|", "CPU 0"]),
+    ("a table of rtla", &["Timer Latency"]),
+    ("what turbostat prints before its table", &["MSR_", "pkg-cstate-limit"]),
+];
+
+/// What an input is of that no reader here knows.
+pub(crate) fn unread(given: &Given, path: &Path) -> Option<&'static str> {
+    let bytes = (!path.is_dir()).then(|| given.raw(path).ok()).flatten()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let has = |words: &[&str]| text.lines().any(|l| words.iter().all(|w| l.contains(w)));
+    UNREAD.iter().find(|(_, words)| has(words)).map(|(what, _)| *what)
+}
+
 /// The text of a board file, which begins with `board N`.
 pub fn board_text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;

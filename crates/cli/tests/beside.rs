@@ -111,3 +111,49 @@ fn of_two_dumps_of_one_boot_the_time_between_them_is_compared() {
     assert!(screen.contains("10.00 %     90.00 %   +80.00 points"), "{screen}");
     assert!(!screen.contains("between the two dumps"), "{screen}");
 }
+
+/// Counters of a file that a mail reads again and again are what each step added.
+#[test]
+fn counters_of_one_file_are_steps() {
+    let read = |deep: u64, shallow: u64| {
+        format!(
+            "me@box:~$ sudo cat /sys/kernel/debug/pmc_core/package_cstate_show\n\
+             [sudo] password for me:\nPackage C2 : {shallow}\nPackage C10 : {deep}\nme@box:~$\n"
+        )
+    };
+    let text = [read(0, 100), read(0, 9_100), read(77_000, 9_200)].concat();
+    let (code, said) = ran(&["compare"], &[&file("steps.txt", &text)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("package_cstate_show was read 3 times"), "{said}");
+    let row = |name: &str| said.lines().find(|l| l.starts_with(name)).expect(name).to_owned();
+    let cells = |name: &str| row(name).split_whitespace().map(String::from).collect::<Vec<_>>();
+    assert_eq!(cells("Package C2"), ["Package", "C2", "+9,000", "+100"], "{said}");
+    assert_eq!(cells("Package C10"), ["Package", "C10", "+0", "+77,000"], "{said}");
+    assert!(!said.contains("password"), "{said}");
+}
+
+/// `check` judges tables as `show` does, and says what it found.
+#[test]
+fn tables_are_checked_too() {
+    let checked = |name: &str, text: &str| ran(&["check"], &[&file(name, text)]);
+    let info = |off: &str| {
+        format!(
+            "CPUidle driver: acpi_idle\nCPUidle governor: menu\nanalyzing CPU 1:\n\n\
+             Number of idle states: 2\nAvailable idle states: C1 C2\n\
+             C1:\nFlags/Description: ACPI FFH MWAIT 0x0\nLatency: 1\nUsage: 70\nDuration: 90000\n\
+             C2{off}:\nFlags/Description: ACPI FFH MWAIT 0x31\nLatency: 90\nUsage: 0\nDuration: 0\n"
+        )
+    };
+    let (code, said) = checked("off.txt", &info(" (DISABLED) "));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("Risk: C2, the deepest idle state, is disabled on CPU 1"), "{said}");
+    let (code, said) = checked("on.txt", &info(""));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("No rule found a fault"), "{said}");
+    let path = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
+    let refused =
+        format!("{path}/name:deep\n{path}/usage:3\n{path}/time:90\n{path}/rejected:700\n");
+    let (code, said) = checked("refused.txt", &refused);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.starts_with("Broken: deep was refused 700 times and entered 3 times"), "{said}");
+}

@@ -44,9 +44,9 @@ fn is_tree(given: &Given) -> bool {
     !one.is_dir() && given.raw(one).is_ok_and(|b| dormouse_app::boot::is_tree(&b))
 }
 
-/// This machine, or a text that the doctor knows.
+/// This machine, or a text that the doctor knows or that has a table which is judged.
 fn speaks_of_sleep(given: &Given) -> bool {
-    given.paths().is_empty() || dormouse_app::doctor::doctor(given).is_ok()
+    given.paths().is_empty() || dormouse_app::faults::checked(given).is_ok()
 }
 
 /// A device tree, or a text that says what waits.

@@ -6,6 +6,7 @@ use clap::Args;
 use dormouse_app::clocks as use_clocks;
 use dormouse_app::doctor::{Judged, doctor, live};
 use dormouse_app::failure::{NotMet, Nothing};
+use dormouse_app::faults::checked;
 use dormouse_app::modes::{live as live_modes, of_inputs};
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -91,7 +92,10 @@ pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
 /// # Errors
 /// [`NotMet`] if something is broken.
 pub(crate) fn verdict(args: &FindingsArgs, given: &Given) -> Result<()> {
-    let judged = judged(args, given)?;
+    let judged = match args.inputs.is_empty() {
+        true => judged(args, given)?,
+        false => checked(given)?,
+    };
     print(args, &judged, |texts| document(CHECK, "sleep", texts))?;
     Ok(NotMet::if_broken(judged.iter().map(Judged::broken).sum())?)
 }
@@ -119,7 +123,9 @@ fn print(args: &FindingsArgs, judged: &[Judged], written: fn(Value) -> String) -
     let pages: Vec<String> =
         subjects.map(|s| text(&s, several, terminal::wants_colour())).collect();
     let mut out = pages.join("\n");
-    let slept = !several && judged.iter().any(|j| !j.report.sleeps.is_empty());
+    // What tables say in full, `show` has.
+    let shown = |j: &Judged| !j.report.sleeps.is_empty() || !here && j.case.is_none();
+    let slept = !several && judged.iter().any(shown);
     let one = args.inputs.first().filter(|_| slept && args.inputs.len() == 1);
     let reports: Vec<_> = judged.iter().map(|j| &j.report).collect();
     out += &next(one.map(|p| p.display().to_string()).as_deref(), &reports);

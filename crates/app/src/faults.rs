@@ -1,0 +1,70 @@
+//! What tables of idle states and of drives prove to be wrong: `check` says the same of them
+//! as `show`.
+
+use crate::doctor::{Judged, doctor};
+use crate::failure::Nothing;
+use crate::subject::speaks_of_domains;
+use anyhow::Result;
+use dormouse_base::finding::Finding;
+use dormouse_base::loss::Losses;
+use dormouse_doctor::Report;
+use dormouse_doctor::finding::Unchecked;
+use dormouse_idle::fault::faults as of_idle;
+use dormouse_read::Given;
+use dormouse_read::idle::Keep;
+use dormouse_storage::fault::faults as of_storage;
+use dormouse_words::text::safe;
+use std::slice::from_ref;
+
+/// What tables in `given` prove; nothing if it has none.
+fn faults(given: &Given) -> Result<Option<Vec<Finding>>> {
+    let idle = given.idle(Keep::Counts)?;
+    let storage = given.storage()?;
+    let tables = !(idle.snapshots.is_empty() && idle.runs.is_empty() && idle.absent.is_empty());
+    if !tables && storage.drives.is_empty() {
+        return Ok(None);
+    }
+    let mut out = of_idle(&idle.snapshots, &idle.runs, &idle.absent);
+    out.extend(of_storage(&storage.drives));
+    Ok(Some(out))
+}
+
+/// Judges every text that is given: what its kernel said, and its tables.
+///
+/// # Errors
+/// If an input cannot be read, or [`Nothing`] if none of them speaks of sleep or has a table.
+pub fn checked(given: &Given) -> Result<Vec<Judged>> {
+    let (mut out, silent) = match doctor(given) {
+        Ok(judged) => (judged, None),
+        Err(e) => match e.downcast::<Nothing>() {
+            // What keeps devices from probing is judged elsewhere, and as a whole.
+            Ok(nothing) if speaks_of_domains(given) => return Err(nothing.into()),
+            Ok(nothing) => (Vec::new(), Some(nothing)),
+            Err(e) => return Err(e),
+        },
+    };
+    for path in given.paths() {
+        let one = match given.paths() {
+            [_] => None,
+            _ => Some(given.only(from_ref(path))),
+        };
+        let Some(found) = faults(one.as_ref().unwrap_or(given))? else { continue };
+        let name = safe(&path.display().to_string()).into_owned();
+        match out.iter_mut().find(|j| j.name == name) {
+            Some(judged) => judged.report.join(found),
+            None => {
+                let mut report = Report {
+                    unchecked: vec![Unchecked::Hardware, Unchecked::RuntimePm],
+                    ..Report::default()
+                };
+                report.join(found);
+                let (losses, measured) = (Losses::default(), Vec::new());
+                out.push(Judged { name, report, losses, case: None, measured });
+            }
+        }
+    }
+    match silent {
+        Some(nothing) if out.is_empty() => Err(nothing.into()),
+        _ => Ok(out),
+    }
+}
