@@ -76,6 +76,15 @@ fn a_check_fails_where_something_is_broken() {
 }
 
 #[test]
+fn a_failed_probe_alone_is_no_good_news() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let text = "max17042: probe of 5-0036 failed with error -22\n";
+    let (code, out, _) = dormouse(&["check", &file(dir.path(), text)]);
+    assert!(out.starts_with("The probe of 5-0036 by max17042 failed with error -22"), "{out}");
+    assert!(code == 0 && !out.contains("Nothing wrong"), "{out}");
+}
+
+#[test]
 fn nothing_has_its_code_and_other_verbs_point_here() {
     let dir = tempfile::tempdir().expect("a folder");
     let (code, _, error) = dormouse(&["domains", "show", &file(dir.path(), "hello\n")]);
@@ -130,7 +139,7 @@ fn the_whole_chip_is_one_screen() {
                     not needed now by device:1b; to wake the system by device:1c";
     assert!(flat.contains(resource), "{out}");
     for part in [
-        "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks are enabled, and 2 run in hardware or have no switch; nobody asked for 1 of these\n  2 of 2 regulators enabled, 0 without a user in the table\n  1 of 1 power resource on\n",
+        "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks are enabled and 2 may run; nobody asked for 1 of these\n  2 of 2 regulators enabled, 0 without a user in the table\n  1 of 1 power resource on\n",
         "\n  nobody asked for left\n",
         "\nWhat devices hold\n  10.gpu: domain gpu (suspended), clock osc (on) and regulator ldo3 (once)\n",
     ] {

@@ -139,7 +139,11 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         };
         let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
         let own = own.filter(|e| e.line != p.evidence.line);
-        let level = if is_fault { Level::Broken } else { Level::Risk };
+        let level = match (is_fault, cards.is_empty()) {
+            (true, _) => Level::Broken,
+            (_, false) => Level::Risk,
+            (_, true) => Level::Note,
+        };
         let finding = Finding::new(("probe-failed", Area::Probe, level), confidence)
             .says(format!("{what} with error {}.{more}", error(code)))
             .look(format!(

@@ -67,15 +67,12 @@ pub(super) fn left_out(cut: bool) -> &'static str {
     if cut { " that the text shows (rows are left out)" } else { "" }
 }
 
-/// `2 of 6 clocks are enabled, and 4 run in hardware or have no switch`.
+/// `2 of 6 clocks are enabled and 4 may run`.
 pub(crate) fn clocks_on(t: &dormouse_power::clock::Table) -> String {
     let of = plural(t.clocks.len(), "clock");
     let cut = left_out(t.cut);
     match t.running() {
-        Some(n) => {
-            let run = if n == 1 { "runs in hardware or has" } else { "run in hardware or have" };
-            format!("{} of {of}{cut} are enabled, and {n} {run} no switch", t.enabled())
-        }
+        Some(n) => format!("{} of {of}{cut} are enabled and {n} may run", t.enabled()),
         None => format!("{} of {of}{cut} are enabled", t.enabled()),
     }
 }

@@ -35,6 +35,8 @@ pub fn costs_of(case: &Case, microwatts: &[(String, u64)]) -> Vec<Cost> {
 fn answer(s: &Subject<'_>) -> String {
     match s.report.findings.first() {
         Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), f.sentence),
+        // It may be no fault, and it is no good news.
+        Some(f) if f.id == "probe-failed" => f.sentence.clone(),
         first => match (crashed(s).or_else(|| stands(s)), first) {
             (Some(stands), _) => stands,
             (None, Some(f)) => format!("Nothing wrong found. {}", f.sentence),
@@ -67,7 +69,11 @@ fn stands(s: &Subject<'_>) -> Option<String> {
         });
     }
     if let Some(t) = s.case.clocks.last() {
-        return Some(format!("{}.", chip::clocks_on(t)));
+        let which = match t.running() {
+            Some(_) => " The table says of a clock without a switch that it runs.",
+            None => "",
+        };
+        return Some(format!("{}.{which}", chip::clocks_on(t)));
     }
     let rails = &s.case.rails;
     if !rails.is_empty() {
@@ -158,7 +164,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         let running = t.running().map_or(String::new(), |n| format!(", {n} may run"));
         let unasked = match (t.unasked().len(), t.running()) {
             (0, _) | (_, None) => String::new(),
-            (n, _) => format!(", {n} of them unasked"),
+            (n, _) => format!(", {n} unasked"),
         };
         let heading = format!(
             "Clocks (line {}): {} of {} enabled{running}{unasked}{}",

@@ -761,6 +761,8 @@ mod tests {
             snapshots,
             difference: None,
             traces: &[],
+            absent: &[],
+            limits: &[],
             runs: &[],
             beside: None,
             packed: &[],
