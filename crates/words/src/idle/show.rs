@@ -62,8 +62,10 @@ pub fn show(page: &Page) -> String {
     let mut out = String::new();
     let mut parts: Vec<String> = Vec::new();
     let named = page.losses.count("unnamed_cpu") == 0;
-    let others = !page.snapshots.is_empty() || !page.runs.is_empty() || !page.traces.is_empty();
-    parts.extend(absent(page.absent, others));
+    // Among many machines, and beside a trace, one that has none is not the subject.
+    let few = page.traces.is_empty() && page.snapshots.len() <= FEW;
+    let others = !page.snapshots.is_empty() || !page.runs.is_empty();
+    parts.extend(absent(page.absent, others).filter(|_| few));
     for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
         let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
         parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
@@ -90,6 +92,7 @@ pub fn show(page: &Page) -> String {
     }
     parts.extend(page.runs.iter().map(|r| super::turbostat::text(r, page.limits)));
     parts.extend(page.beside.map(super::turbostat::beside));
+    parts.extend(absent(page.absent, false).filter(|_| !few));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
         out += &doubts(&of_snapshot(s));
