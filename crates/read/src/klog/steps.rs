@@ -17,8 +17,7 @@ use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
-use dormouse_doctor::Words;
-use dormouse_doctor::refusal::{self, Refusal};
+use dormouse_doctor::{Words, refusal};
 
 /// What an elapsed time that is cut to milliseconds may lack.
 pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
@@ -562,7 +561,7 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
 }
 
 /// The device of `refusal` ended the way down.
-fn refused(log: &mut Log<'_>, refusal: &Refusal<'_>) {
+fn refused(log: &mut Log<'_>, refusal: &refusal::Refusal<'_>) {
     let (driver, device) = (refusal.driver.as_bytes(), refusal.device.as_bytes());
     let (at, errno) = (log.now, refusal.error);
     // Somebody cut the name off, which the line before has too.
