@@ -80,7 +80,7 @@ fn has(sentence: &str, words: &[&str]) -> bool {
 }
 
 /// The sentence that says that the excerpt around a message is of an earlier time.
-fn said<'a>(case: &'a Case, line: u64) -> Option<&'a Message> {
+fn said(case: &Case, line: u64) -> Option<&Message> {
     let at = case.messages.iter().position(|m| m.line == line)?;
     let is_sentence = |m: &&Message| !m.trust.is_of_a_kernel() && m.text.trim().contains(' ');
     let above = case.messages[..at].iter().rev().take(EXCERPT);

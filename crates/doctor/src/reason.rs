@@ -46,8 +46,8 @@ fn written(case: &Case, line: u64) -> Option<(String, &Message)> {
         let next = list.get(i + 1).filter(|n| n.line == m.line + 1);
         let text = [m.text.trim(), next.map_or("", |n| n.text.trim())].join(" ");
         let lower = text.to_ascii_lowercase();
-        let find = |w: &&str| Some((lower.find(*w)?, w.len()));
-        let Some((at, len)) = WORDS.iter().find_map(|w| find(&w)) else { continue };
+        let find = |w: &str| Some((lower.find(w)?, w.len()));
+        let Some((at, len)) = WORDS.iter().find_map(|w| find(w)) else { continue };
         let begins = at < m.text.trim().len();
         let prose = said(m) || m.time.is_none() && m.text.contains(" ");
         // Offsets are those of the text: only letters of ASCII were changed.

@@ -37,10 +37,11 @@ pub struct Sleep {
 /// The worst first; of what costs time the dearest comes first.
 pub(crate) fn sorted(findings: &mut [Finding]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == Level::Slow);
-    // What a night cost, or how deep it was, is asked before a moment of its way.
-    let night = |f: &Finding| f.level == Level::Risk && f.area == Area::Mode;
+    // What a night cost is asked before a moment of its way.
+    let night = |f: &Finding| f.id == "night-cost" && f.level == Level::Risk;
     let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
-    let trifle = |f: &Finding| night && cost(f).is_some_and(|t| t < TRIFLE);
+    let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
+    let trifle = |f: &Finding| night && way(f);
     let level = |f: &Finding| (if trifle(f) { Level::Risk } else { f.level }, trifle(f));
     findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
 }

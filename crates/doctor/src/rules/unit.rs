@@ -117,7 +117,7 @@ fn failed_units(case: &Case) -> Vec<(&Message, &'static str)> {
     }
     let listed = |(at, m): (usize, &'_ Message)| {
         let unit = UNITS.iter().find(|u| is_failed(case, at, m, &format!("systemd-{}.", u.0)))?;
-        Some((case.messages.iter().nth(at)?, unit.0))
+        Some((case.messages.get(at)?, unit.0))
     };
     case.messages.having(".service").filter_map(listed).take(1).collect()
 }
@@ -271,8 +271,8 @@ fn last_words(case: &Case) -> Option<&Message> {
         "Successfully froze",
         "System returned from",
     ];
-    let said = case.messages.having("systemd-sleep[").map(|(_, m)| m);
-    said.filter(|m| !USUAL.iter().any(|u| m.has(u))).last()
+    let mut said = case.messages.having("systemd-sleep[").map(|(_, m)| m);
+    said.rfind(|m| !USUAL.iter().any(|u| m.has(u)))
 }
 
 /// One failed, and nothing else tells why.
