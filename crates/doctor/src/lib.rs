@@ -17,6 +17,8 @@
 //! | what the files of a running machine say | `now` |
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
+//! | what a text tells as of an earlier time | `earlier` |
+//! | what its writer gives as a reason, where no rule has one | `reason` |
 //! | messages, values and cycles as evidence | `evidence` |
 //! | rules, a file an area | `rules/` |
 //! | what the cycles of a trace or a capture show | `recorded` |
@@ -38,6 +40,7 @@
 pub mod attempt;
 mod case;
 pub mod depth;
+mod earlier;
 mod evidence;
 pub mod finding;
 pub mod formats;
@@ -53,6 +56,7 @@ pub mod night;
 pub mod now;
 pub mod offered;
 pub mod phases;
+mod reason;
 pub mod recorded;
 pub mod refusal;
 mod report;
@@ -97,6 +101,8 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
+    reason::quote(case, &mut findings);
+    earlier::lower(case, &mut findings);
     sorted(&mut findings);
     let sleep = |a: &Attempt| Sleep {
         mode: a.mode.clone(),
@@ -124,7 +130,7 @@ pub fn judge(case: &Case) -> Report {
         |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
     let mut errors = told(case);
     errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
-    findings.extend(said::not_judged(&errors));
+    findings.extend(said::not_judged(case, &errors));
     sorted(&mut findings);
     Report {
         findings,

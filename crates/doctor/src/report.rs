@@ -37,8 +37,17 @@ pub struct Sleep {
 /// The worst first; of what costs time the dearest comes first.
 pub(crate) fn sorted(findings: &mut [Finding]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == Level::Slow);
-    findings.sort_by_key(|f| (f.level, f.confidence, std::cmp::Reverse(cost(f))));
+    // What a night cost is asked before a moment of its way.
+    let night = |f: &Finding| f.id == "night-cost" && f.level == Level::Risk;
+    let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
+    let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
+    let trifle = |f: &Finding| night && way(f);
+    let level = |f: &Finding| (if trifle(f) { Level::Risk } else { f.level }, trifle(f));
+    findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
 }
+
+/// What costs less is no answer to a night.
+const TRIFLE: Ns = Ns(5_000_000_000);
 
 /// The finding that answers for a sleep whose devices no line times, if one does: what went
 /// wrong, or who woke it. `waited` says that its lines name what was waited for, which

@@ -8,7 +8,8 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
-use crate::stage::passed;
+use crate::stage::{Stages, passed};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeSet;
@@ -45,7 +46,7 @@ fn unjudged(m: &Message, known: Option<&Known<'_>>) -> Option<Unjudged> {
 
 /// The finding that there are errors that no rule knows: it judges none of them, so that they
 /// are not passed over in silence.
-pub(crate) fn not_judged(errors: &[(&Message, Unjudged)]) -> Option<Finding> {
+pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     let (first, known) = errors.first()?;
     let device = match known.device.as_str() {
         "" => owner(&first.text),
@@ -64,7 +65,12 @@ pub(crate) fn not_judged(errors: &[(&Message, Unjudged)]) -> Option<Finding> {
         .times(errors.len())
         .of_devices(who.then_some(device))
         .shown_by(lines(errors.iter().map(|e| e.0)));
-    Some(f)
+    let at = case.messages.iter().position(|m| m.line == first.line);
+    let stage = at.and_then(|at| Stages::new(&case.messages).at(at, &[]));
+    Some(match stage {
+        Some(s) if s.direction == Direction::Resume => f.at("resume").when(Some(s.direction), None),
+        _ => f,
+    })
 }
 
 /// Whether a message says nothing that those before it do not tell: the last words of
@@ -108,9 +114,15 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
                 && (device.is_empty() || f.about.devices.iter().any(|d| d.name == device))
         })
     };
+    // One that breaks off, of a device that is told of.
+    let cut = || {
+        let of = |f: &Finding| f.about.devices.iter().any(|d| m.has(&d.name));
+        m.has(" PM: failed to ") && findings.iter().any(of)
+    };
     let core = || refusal::of_core(&m.text).is_some() || refusal::of_image(&m.text).is_some();
     let refused = || refusal::of_device(&m.text).or_else(|| refusal::of_restore(&m.text));
     returned(m).is_some_and(|f| of(f.device, f.error))
+        || cut()
         || refused().is_some_and(|r| r.device.is_empty() && of("", r.error))
         || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
 }
@@ -143,8 +155,10 @@ pub(crate) fn complains(text: &str) -> bool {
     }
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
-    const WORDS: [&str; 8] = [
+    const WORDS: [&str; 9] = [
         " error",
+        // What a graphics driver calls one (include/drm/drm_print.h:DRM_ERROR).
+        "*error*",
         "failed",
         "timed out",
         "timeout",
@@ -165,16 +179,33 @@ pub(crate) fn complains(text: &str) -> bool {
 /// hours too is none of a sleep.
 pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     let spans = case.attempts.iter().map(|a| case.of(a).iter().chain(behind(case, a)));
-    let said = spans.flatten().filter(|m| m.trust.is_of_a_kernel());
+    let said = spans.flatten().chain(parts(case)).filter(|m| m.trust.is_of_a_kernel());
     let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
     let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
-    let first = case.attempts.first().map_or(0, |a| a.first);
+    let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
+    let first = begins.min().unwrap_or(0);
     let heads: BTreeSet<&[u8]> = errors.iter().map(|e| head(e.0)).collect();
     let before = case.messages[..first].iter().filter(|m| heads.contains(head(m)));
     let usual: BTreeSet<String> = before.map(|m| kind(&m.text)).collect();
     errors.retain(|e| !usual.contains(&kind(&e.0.text)));
     errors
 }
+
+/// Messages of attempts whose beginning is not in the text, as far as it goes on with them.
+fn parts(case: &Case) -> impl Iterator<Item = &Message> {
+    case.parts.iter().flat_map(|&(first, closed)| {
+        let next = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
+        let end = next.filter(|n| *n > first).min().unwrap_or(case.messages.len());
+        let all = &case.messages[first..end];
+        let exit = |m: &Message| m.says("suspend exit") || m.says("hibernation exit");
+        let exit = all.iter().position(exit).filter(|_| closed).map_or(all.len(), |at| at + 1);
+        let near = move |m: &&Message| passed(&all[0], m).is_none_or(|t| t <= PART);
+        all[..exit].iter().take_while(near)
+    })
+}
+
+/// So long after its first line a part of an attempt is over, where no line says so.
+const PART: Ns = Ns(60_000_000_000);
 
 /// How a message begins: of most that differ no more need be looked at.
 fn head(m: &Message) -> &[u8] {

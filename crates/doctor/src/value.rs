@@ -105,7 +105,14 @@ fn grepped(text: &str) -> Option<&str> {
 /// none, so the colon after the last slash parts them; a value seldom has a slash.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let file = text.rfind('/')?;
-    let colon = text[file..].find(':').map(|at| file + at).or_else(|| text.find(':'))?;
+    let colon = text[file..].find(':').map(|at| file + at).or_else(|| text.find(':'));
+    if colon.is_none() {
+        // As people write it.
+        let (path, value) = text.split_once('=')?;
+        let number = value.trim().bytes().all(|b| b.is_ascii_digit()) && !value.trim().is_empty();
+        return number.then(|| (path.trim_end(), value));
+    }
+    let colon = colon?;
     Some((&text[..colon], &text[colon + 1..]))
 }
 

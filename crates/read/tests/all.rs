@@ -51,6 +51,7 @@ mod trouble;
 mod udev;
 mod wall_clock;
 mod way;
+mod weighed;
 
 /// Seconds of processor that this thread has taken: what a reader takes, however busy the
 /// machine is.

@@ -1,7 +1,7 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
 use super::host::NEAR;
-use super::libc::EBUSY;
+use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
 use super::{host, stuck};
 use crate::attempt::{Attempt, TWICE};
@@ -181,6 +181,10 @@ fn unpowered(case: &Case, out: &mut Vec<Finding>) {
 /// The device that a line speaks of, and its driver: `DRIVER DEVICE: …`.
 pub(crate) fn owner(text: &str) -> Device {
     let owner = text.split(": ").next().unwrap_or("");
+    // What subsystems put before a message of that weight, such as ACPICA, is none either.
+    if ["Error", "Warning", "Error (bug)", "ERROR", "error"].iter().any(|w| owner.ends_with(w)) {
+        return Device::default();
+    }
     let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
     let driver = driver.rsplit(' ').next().unwrap_or("");
     // What vendors put before a message is no driver.
@@ -359,15 +363,23 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
             && !m.has("PM: ")
             && failed(m).is_none()
     };
+    let code = |m: &&Message| f.about.error.is_some_and(|e| is_code(m, e)) && failed(m).is_none();
     let near = &case.messages[at.saturating_sub(NEAR)..at];
     // What it said of an earlier sleep is no reason.
     let just = |m: &&Message| passed(m, &case.messages[at]).is_none_or(|t| t <= JUST);
-    let said: Vec<&Message> = near.iter().filter(own).filter(just).collect();
+    let said = near.iter().filter(|m| own(m) || code(m));
+    let said: Vec<&Message> = said.filter(just).collect();
     let last = &said[said.len().saturating_sub(2)..];
     if last.is_empty() {
         return f;
     }
     let words: Vec<String> = last.iter().map(|m| format!("\"{}\"", m.text.trim())).collect();
+    let codes = said.iter().any(code);
+    let mut f = f;
+    if codes {
+        f.advice.clear();
+        f = f.look("The number is a code of the device, which its driver printed just before and hands on as if it were an error of the kernel: look up what it means for that device. The driver should return an error below 0, or 0.");
+    }
     f.because(format!("Just before, its driver says: {}.", words.join(", ")))
         .shown_by(lines(last.iter().copied()))
 }

@@ -1,4 +1,4 @@
-//! Events of the firmware that nothing handles.
+//! Events of the firmware that nothing handles, or that come without end.
 
 use crate::case::Case;
 use crate::evidence::lines;
@@ -34,7 +34,85 @@ fn away<'a>(case: &'a Case, event: &Message) -> Option<(Ns, [&'a Message; 2])> {
     (took > Ns::ZERO).then_some((took, [down, up]))
 }
 
+/// So often an event is raised in no time that a machine runs between two boots, unless nobody
+/// answers it: one that each percent of a battery raises comes some thousand times a week.
+const STORM: u64 = 1_000_000;
+
+/// A worker of ACPI that takes more of a CPU is busy with nothing else, in tenths of a per cent.
+const BUSY: u64 = 250;
+
+/// A row of `/sys/firmware/acpi/interrupts`, with or without its path: the event and how often
+/// it was raised (drivers/acpi/sysfs.c:counter_show, 2.6.25 to 7.3).
+fn counted(text: &str) -> Option<(&str, u64)> {
+    let (head, rest) = text.split_once(':')?;
+    let name = head.rsplit('/').next()?.trim();
+    let of_one = name
+        .strip_prefix("gpe")
+        .is_some_and(|n| n.len() == 2 && n.bytes().all(|b| b.is_ascii_hexdigit()));
+    let fixed = name.strip_prefix("ff_").is_some();
+    let mut words = rest.split_whitespace();
+    let count = words.next()?.parse().ok()?;
+    let state = |w: &str| matches!(w, "enabled" | "disabled" | "invalid" | "masked" | "unmasked");
+    ((of_one || fixed) && words.any(state)).then_some((name, count))
+}
+
+/// A row of `top`: a worker of ACPI, and its share of a CPU in tenths of a per cent.
+fn busy(text: &str) -> Option<u64> {
+    let name = text.split_whitespace().last()?;
+    let acpi = name.contains("kacpi") && (name.starts_with("kworker/") || name.starts_with('['));
+    let share = text.split_whitespace().nth(8).filter(|_| acpi)?.replace(',', ".");
+    Some(crate::message::thousandths(&share)? / 100)
+}
+
+/// An event that is raised again and again keeps a CPU busy, and may end each sleep.
+fn storm(case: &Case, out: &mut Vec<Finding>) {
+    let words = ["gpe", "ff_"];
+    let rows = case.messages.having_any(&words).filter(|(_, m)| m.trust != Trust::Logged);
+    let rows: Vec<(&str, u64, &Message)> =
+        rows.filter_map(|(_, m)| counted(&m.text).map(|(name, n)| (name, n, m))).collect();
+    let Some(&(name, count, row)) = rows.iter().max_by_key(|r| r.1) else { return };
+    let worker = case.messages.having("kacpi").filter_map(|(_, m)| Some((busy(&m.text)?, m)));
+    let worker = worker.filter(|w| w.0 >= BUSY).max_by_key(|w| w.0);
+    // A worker that is busy while the text shows one event above all is busy with that.
+    let above = || rows.iter().all(|r| r.0 == name || r.1.saturating_mul(10) < count);
+    if count < STORM && !(worker.is_some() && count >= STORM / 100 && above()) {
+        return;
+    }
+    let event = match name.strip_prefix("gpe") {
+        Some(number) => format!("GPE {number}"),
+        None => format!("the fixed event {}", &name[3..]),
+    };
+    let cpu = match worker {
+        Some((share, _)) => {
+            format!(" A worker of ACPI takes {}.{} % of a CPU for it.", share / 10, share % 10)
+        }
+        None => String::new(),
+    };
+    let f = Finding::new(("wake-gpe-storm", Area::Mode, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "The firmware raised {event} {} times since the start: a storm, which keeps a CPU busy, and may end sleeps or keep the machine from one.{cpu} Which device is behind it, its number alone does not tell.",
+            say::grouped(count)
+        ))
+        .look("Read the counter twice, some seconds apart, to see whether it still grows; /proc/acpi/wakeup and the _Lxx or _Exx of that number in the ACPI tables name its device.");
+    let f = match name.strip_prefix("gpe") {
+        Some(number) => f.change(
+            format!("echo disable > /sys/firmware/acpi/interrupts/{name}, to try; acpi_mask_gpe=0x{number} on the command line for good"),
+            format!("echo enable > /sys/firmware/acpi/interrupts/{name}"),
+            "What that event tells of (a key, a dock, the embedded controller) is not heard any more.",
+        ),
+        None => f,
+    };
+    let f = f.times(usize::try_from(count).unwrap_or(usize::MAX));
+    out.push(f.shown_by(lines([row]).into_iter().chain(lines(worker.map(|w| w.1)))));
+}
+
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    unhandled(case, out);
+    storm(case, out);
+}
+
+/// Events that nothing handles.
+fn unhandled(case: &Case, out: &mut Vec<Finding>) {
     let said = case.messages.having(WORDS).filter(|(_, m)| m.trust != Trust::Prose);
     let events: Vec<(u32, &Message)> = said.filter_map(|(_, m)| Some((number(m)?, m))).collect();
     let Some(&(_, first)) = events.first() else { return };

@@ -1,5 +1,7 @@
 //! Words of the C library for errors.
 
+use crate::message::{Message, Trust};
+
 /// Errno 16.
 pub(super) const EBUSY: i32 = 16;
 
@@ -24,4 +26,12 @@ pub(super) fn said_by_libc(why: &str) -> Option<i32> {
     let cut = why.trim_end().strip_suffix(['>', '…']).filter(|c| c.len() >= TELLING);
     let is = |w: &&(&str, i32)| why.starts_with(w.0) || cut.is_some_and(|c| w.0.starts_with(c));
     WORDS.iter().find(is).map(|w| w.1)
+}
+
+/// Whether a driver says, in whatever words, that it had an error of this number, which is none
+/// of the kernel: a code of its device.
+pub(super) fn is_code(m: &Message, error: i32) -> bool {
+    let mut words = m.text.split(|c: char| !c.is_ascii_alphanumeric());
+    let number = error > 1 && words.any(|w| w.parse() == Ok(error));
+    number && m.text.to_ascii_lowercase().contains("error") && m.trust != Trust::Prose
 }

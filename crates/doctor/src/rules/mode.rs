@@ -4,8 +4,7 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
-use super::night::latency;
-use super::night::turns;
+use super::night::{counted, latency, turns};
 use super::{abort, platform};
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -90,7 +89,7 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     let unknown = match &kept {
         Some(k) if k.of_parts => format!(" {}", k.words),
         _ if named => String::new(),
-        _ => " The text does not say what kept it.".into(),
+        _ => " No rule finds what kept it.".into(),
     };
     let (often, all) = share(case, &said);
     let (how, reached) = if often < all {
@@ -114,8 +113,30 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
             say::span(Ns(ms.saturating_mul(1_000_000)))
         )
     });
-    let f = name_only(Confidence::Certain)
-        .says(format!("{how}: {who}.{unknown}{short}"))
+    // What a counter proves is heard beside what somebody says.
+    let proof = counted::proof(case);
+    if let Some(proof) = proof.clone().filter(|_| !said.iter().any(|m| is_of_an_attempt(case, m))) {
+        let f = Finding::new(("mode-name-only", Area::Mode, Level::Note), Confidence::Guess)
+            .says(format!("Of another sleep the text says that the machine slept in name only: {who}. Of the sleep whose counter it shows the opposite is true."))
+            .shown_by(lines(said))
+            .shown_by(proof.evidence.iter().take(1).cloned());
+        out.push(f);
+        out.push(proof);
+        return;
+    }
+    let (sure, but) = match &proof {
+        Some(p) => (
+            Confidence::Likely,
+            format!(
+                " A counter of the text says otherwise, of that sleep or of another: {}",
+                p.sentence
+            ),
+        ),
+        None => (Confidence::Certain, String::new()),
+    };
+    let f = name_only(sure)
+        .says(format!("{how}: {who}.{unknown}{short}{but}"))
+        .shown_by(proof.iter().flat_map(|p| p.evidence.iter().take(1).cloned()))
         .look(platform::CONSTRAINTS)
         .times(often)
         .shown_by(lines(said));
@@ -124,6 +145,12 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         Some(k) => f.because(k.words).shown_by(k.evidence),
         None => f,
     });
+}
+
+/// Whether a message stands within an attempt; a text without one may be the end of one.
+fn is_of_an_attempt(case: &Case, m: &Message) -> bool {
+    let within = |a: &Attempt| case.of(a).iter().any(|o| o.line == m.line);
+    case.attempts.is_empty() || case.attempts.iter().any(within)
 }
 
 /// A shorter sleep may be too short for the hardware's own state, in ms.
@@ -322,7 +349,12 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
             .look("Read substate_residencies of pmc_core: parts that have it may leave slp_s0_residency_usec at 0. If that is 0 too, the fault is outside the processor: firmware, or a device that keeps its part on (ltr_show, slp_s0_debug_status).")
             .shown_by(evidence);
         out.push(f);
-    } else if case.attempts.iter().any(|a| is_s2idle(&a)) {
+        return;
+    }
+    let logged = case.attempts.iter().any(|a| is_s2idle(&a));
+    let told = if logged { None } else { tells_of_s2idle(case) };
+    if logged || told.is_some() {
+        evidence.extend(told.map(|m| Evidence { doubtful: true, ..Evidence::from(m) }));
         let rule = ("mode-not-counted", Area::Mode, Level::Risk);
         let f = Finding::new(rule, Confidence::Likely)
             .says("The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted.")
@@ -330,6 +362,30 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(evidence);
         out.push(f);
     }
+}
+
+/// A sentence of a writer who sent a machine to s2idle, and had it back.
+fn tells_of_s2idle(case: &Case) -> Option<&Message> {
+    const MODES: [&str; 4] = ["s2idle", "suspend-to-idle", "s0ix", "modern standby"];
+    const DONE: [&str; 11] = [
+        "cycle complete",
+        "completes",
+        "never enters",
+        "never reaches",
+        "after resum",
+        "after suspend",
+        "after a suspend",
+        "after waking",
+        "wakes up",
+        "woke up",
+        "resumes",
+    ];
+    const UNLESS: [&str; 6] = [" if ", "should", "before", "until", "would", "?"];
+    case.messages.iter().filter(|m| !m.trust.is_of_a_kernel()).find(|m| {
+        let lower = m.text.to_ascii_lowercase();
+        let has = |list: &[&str]| list.iter().any(|w| lower.contains(w));
+        has(&MODES) && has(&DONE) && !has(&UNLESS)
+    })
 }
 
 /// A test that was in S0ix for less of its time did not reach it, in thousandths of a per cent.

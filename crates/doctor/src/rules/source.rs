@@ -21,6 +21,9 @@ struct Source {
     events: u64,
     /// How long it kept a machine awake that sleeps by itself (autosleep), ms.
     prevented: u64,
+    /// How long it was active in all, ms, and when it changed last by the kernel's clock; of
+    /// tables alone.
+    held: (u64, u64),
     evidence: Evidence,
 }
 
@@ -39,6 +42,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let (in_table, still) = (table.len(), grew.is_empty());
     let all: Vec<Source> = table.into_iter().chain(listed(case)).chain(dumped(case)).collect();
     active(&all, out);
+    held(&all, out);
     between(case, grew, out);
     woke(&all, out);
     let speaks = |f: &Finding| f.id.starts_with("abort-source-");
@@ -125,6 +129,7 @@ fn listed(case: &Case) -> Vec<Source> {
             woke: woke.map_or(0, |w| w.0),
             events: 0,
             prevented: count("prevent_suspend_time_ms").unwrap_or(0),
+            held: (0, 0),
             evidence: crate::evidence::value(shown),
         })
     };
@@ -160,6 +165,7 @@ fn dumped(case: &Case) -> Vec<Source> {
             woke: of("wakeup_count").parse().unwrap_or(0),
             events: 0,
             prevented: 0,
+            held: (0, 0),
             evidence: Evidence { doubtful: false, ..Evidence::from(m) },
         });
     }
@@ -243,6 +249,7 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             woke: of("wakeup_count").max(of("wake_count")),
             events: of("event_count"),
             prevented: of("prevent_suspend_time"),
+            held: (of("total_time"), of("last_change")),
             evidence: Evidence { doubtful: false, text: words.join(" "), ..Evidence::from(m) },
         });
     }
@@ -252,7 +259,15 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
         let events = was.map_or(0, |b| s.events.saturating_sub(b.events));
         if by > 0 || events > 0 {
             let (name, evidence) = (s.name.clone(), s.evidence.clone());
-            grew.push(Source { name, active: 0, woke: by, events, prevented: 0, evidence });
+            grew.push(Source {
+                name,
+                active: 0,
+                woke: by,
+                events,
+                prevented: 0,
+                held: (0, 0),
+                evidence,
+            });
         }
     }
     out
@@ -304,6 +319,48 @@ fn active(all: &[Source], out: &mut Vec<Finding>) {
         .look("If it stays active: look at its device, or switch its power/wakeup off.")
         .of_devices(active.iter().map(|s| device(s)))
         .shown_by(active.iter().take(3).map(|s| s.evidence.clone()));
+    out.push(f);
+}
+
+/// A machine that was up for less tells nothing of a night, in ms.
+const NIGHT: u64 = 3_600_000;
+
+/// Sources that were active for most of the time that the kernel's clock ran, which stands in a
+/// sleep of a phone: while one is, no such machine sleeps by itself, and what is armed ends at
+/// once (drivers/base/power/wakeup.c: total_time and last_change are of ktime_get).
+fn held(all: &[Source], out: &mut Vec<Finding>) {
+    let up = all.iter().map(|s| s.held.1).max().unwrap_or(0);
+    if up < NIGHT || out.iter().any(|f| f.id == "abort-source-active" && f.level != Level::Note) {
+        return;
+    }
+    let most = |s: &&Source| s.held.0.saturating_mul(2) >= up && s.held.0 <= up.saturating_mul(2);
+    let mut list: Vec<&Source> = all.iter().filter(most).collect();
+    list.sort_by_key(|s| std::cmp::Reverse(s.held.0));
+    let span = |ms: u64| say::span(Ns(i64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)));
+    let words: Vec<String> = list
+        .iter()
+        .take(5)
+        .map(|s| format!("{} for {} ({} %)", named(s), span(s.held.0), s.held.0 * 100 / up))
+        .collect();
+    if words.is_empty() {
+        return;
+    }
+    let (verb, noun) = if words.len() == 1 { ("was", "source") } else { ("were", "sources") };
+    let uncounted = match list.iter().all(|s| s.prevented == 0) {
+        true => {
+            " The kernel counted none of it as prevent_suspend_time, which it does only while it sleeps by itself (autosleep)."
+        }
+        false => "",
+    };
+    let f = Finding::new(("abort-source-held", Area::Abort, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "Wakeup {noun} {} of the {} that the clock of the kernel ran {verb} active: as long as one is, no armed sleep begins.{uncounted}",
+            say::names(&words),
+            span(up)
+        ))
+        .look("Look at what lets it be held: its device, or the program behind it (dumpsys power, logcat on Android).")
+        .of_devices(list.iter().map(|s| device(s)))
+        .shown_by(list.iter().take(3).map(|s| s.evidence.clone()));
     out.push(f);
 }
 

@@ -5,12 +5,19 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::way::Kind;
 use dormouse_base::say;
 
 /// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
 /// for s2idle prints the error of Python, shells and rtcwake that of the C library.
 /// Where something else tells why, this says no more.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    written(case, out);
+    answered(case, out);
+    reads_image(case, out);
+}
+
+fn written(case: &Case, out: &mut Vec<Finding>) {
     let why = |f: &Finding| match f.area {
         Area::Abort | Area::Freezer => true,
         Area::Hibernation => f.level == Level::Broken,
@@ -48,7 +55,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let units = failed_units(case);
     let errno = said.iter().find_map(|s| s.1);
     if said.is_empty() {
-        return of_units(&units, out);
+        return of_units(case, &units, out);
     }
     let verb = match units.first() {
         Some((_, unit)) if unit.contains("hibernate") => "hibernate the machine",
@@ -104,20 +111,202 @@ fn failed_units(case: &Case) -> Vec<(&Message, &'static str)> {
         case.messages.having(word).filter_map(|(_, m)| Some((m, of(m)?))).collect()
     };
     let (results, starts) = (all(&result, WORDS[0]), all(&start, WORDS[1]));
-    if starts.len() > results.len() { starts } else { results }
+    let said = if starts.len() > results.len() { starts } else { results };
+    if !said.is_empty() {
+        return said;
+    }
+    let listed = |(at, m): (usize, &'_ Message)| {
+        let unit = UNITS.iter().find(|u| is_failed(case, at, m, &format!("systemd-{}.", u.0)))?;
+        Some((case.messages.get(at)?, unit.0))
+    };
+    case.messages.having(".service").filter_map(listed).take(1).collect()
+}
+
+/// Whether `systemctl --failed` lists a unit in a line, or `systemctl status` calls it failed in
+/// the few lines below its name.
+fn is_failed(case: &Case, at: usize, m: &Message, unit: &str) -> bool {
+    const STATUS: usize = 6;
+    let text = m.text.trim_start_matches(['●', '×', '*', ' ', '\t']);
+    if !text.starts_with(unit) {
+        return false;
+    }
+    let mut words = text.split_whitespace().skip(1);
+    let row = words.next() == Some("loaded") && words.next() == Some("failed");
+    let below = case.messages[at + 1..].iter().take(STATUS);
+    let mut status = below.take_while(|b| !b.text.contains(".service - "));
+    let named = text.contains(".service - ");
+    row || named && status.any(|b| b.text.trim_start().starts_with("Active: failed"))
+}
+
+/// What `systemctl` prints of a request that logind refused
+/// (systemd, src/systemctl/systemctl-logind.c: "Call to %s failed: %s" and "Failed to %s system
+/// via logind: %s"): no unit was started for it.
+fn answered(case: &Case, out: &mut Vec<Finding>) {
+    if out.iter().any(|f| f.id == "write-refused")
+        || case.way.steps.iter().any(|s| s.kind == Kind::Refused)
+    {
+        return;
+    }
+    const VERBS: [&str; 7] = [
+        "Suspend",
+        "Hibernate",
+        "HybridSleep",
+        "SuspendThenHibernate",
+        "Sleep",
+        "suspend",
+        "hibernate",
+    ];
+    let said = |m: &'_ Message| {
+        let text = m.text.trim();
+        let called = text.strip_prefix("Call to ").and_then(|r| r.split_once(" failed: "));
+        let asked = || text.strip_prefix("Failed to ")?.split_once(" system via logind: ");
+        let (verb, why) = called.or_else(asked)?;
+        (VERBS.contains(&verb) && !why.is_empty()).then(|| (verb.to_string(), why.to_string()))
+    };
+    let words = ["Call to ", " system via logind: "];
+    let all: Vec<_> = case.messages.having_any(&words).collect();
+    let all: Vec<_> = all.into_iter().filter_map(|(_, m)| Some((m, said(m)?))).collect();
+    let Some((first, (verb, why))) = all.first() else { return };
+    let what = if verb.contains("ibernate") {
+        "hibernate the machine"
+    } else {
+        "put the machine to sleep"
+    };
+    let swap = if why.contains("swap") { free_swap(case) } else { None };
+    let free = match swap {
+        Some((kib, _)) => format!(
+            " By /proc/swaps {} MiB of swap are free all the same: systemd counts none that the kernel does not resume from (resume= and resume_offset=, or /sys/power/resume).",
+            say::grouped(kib / 1_024)
+        ),
+        None => String::new(),
+    };
+    let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
+        .says(format!(
+            "logind refused to {what}{}: \"{why}\". No kernel was asked.{free}",
+            say::and_times(all.len())
+        ))
+        .look("journalctl -b -u systemd-logind says more of it; for hibernation compare /proc/swaps, resume= of the command line and /sys/power/resume.")
+        .times(all.len())
+        .shown_by(lines([*first].into_iter().chain(swap.map(|s| s.1))));
+    out.push(f);
+}
+
+/// A row of `/proc/swaps` with free room, in KiB: file, type, size, used, priority
+/// (mm/swapfile.c:swap_show).
+fn free_swap(case: &Case) -> Option<(u64, &Message)> {
+    case.messages.iter().find_map(|m| {
+        let words: Vec<&str> = m.text.split_whitespace().collect();
+        let [file, kind, size, used, _] = words[..] else { return None };
+        let row = file.starts_with('/') && matches!(kind, "file" | "partition");
+        let free = size.parse::<u64>().ok()?.checked_sub(used.parse().ok()?)?;
+        (row && free > 0).then_some((free, m))
+    })
+}
+
+/// The service that tells the kernel where an image is failed: the machine starts afresh, and
+/// what an image held is lost, if there was one.
+fn reads_image(case: &Case, out: &mut Vec<Finding>) {
+    const UNIT: &str = "systemd-hibernate-resume";
+    if out.iter().any(|f| f.area == Area::Hibernation && f.level == Level::Broken) {
+        return;
+    }
+    let failed = |at: usize, m: &Message| {
+        is_failed(case, at, m, UNIT)
+            || m.has(": Failed with result ") && m.text.contains(UNIT)
+            || m.text.trim_start().starts_with("Failed to start Resume from hibernation")
+    };
+    let said = case.messages.having_any(&[UNIT, "Failed to start Resume"]);
+    let Some((_, first)) = said.into_iter().find(|(at, m)| failed(*at, m)) else { return };
+    let exit = case
+        .messages
+        .having("code=exited, status=")
+        .map(|(_, m)| m)
+        .find(|m| m.text.contains(UNIT) || m.line.abs_diff(first.line) <= 12);
+    let status = exit.and_then(|m| m.after("status=")?.split([')', ' ', ',']).next());
+    let status = status.map_or(String::new(), |s| format!(" (status {s})"));
+    let f = Finding::new(("image-unit-failed", Area::Hibernation, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "The service {UNIT} failed at this start{status}: the machine did not resume from hibernation, and started afresh. Whether an image was there, these lines do not tell."
+        ))
+        .look("journalctl -b -k, at the words \"PM: hibernation\" and \"Image\": they say whether an image was found, and why it was not used.")
+        .shown_by(lines([first].into_iter().chain(exit)));
+    out.push(f);
+}
+
+/// How the process of such a unit ended, as systemd tells it in its log and in `systemctl
+/// status` (src/core/service.c: "Main process exited, code=%s, status=%i/%s").
+struct End<'a> {
+    message: &'a Message,
+    /// The signal that ended it; nothing if it gave up itself.
+    signal: Option<&'a str>,
+}
+
+fn end<'a>(case: &'a Case, unit: &str) -> Option<End<'a>> {
+    let service = format!("systemd-{unit}.service");
+    let word = |text: &'a str| {
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+        Some(&text[..end]).filter(|w| !w.is_empty())
+    };
+    case.messages.having("code=").map(|(_, m)| m).find_map(|m| {
+        let of_it = m.has(&service) || m.has("ExecStart=") && m.has("systemd-sleep");
+        let code = word(m.after("code=")?).filter(|_| of_it)?;
+        let signal = match code {
+            "killed" | "dumped" => match m.after("signal=") {
+                Some(name) => word(name),
+                None => m.after("status=")?.split_once('/').and_then(|s| word(s.1)),
+            },
+            "exited" => None,
+            _ => return None,
+        };
+        Some(End { message: m, signal })
+    })
+}
+
+/// What systemd-sleep said last of its own.
+fn last_words(case: &Case) -> Option<&Message> {
+    const USUAL: [&str; 5] = [
+        "Performing sleep operation",
+        "Entering sleep state",
+        "Suspending system",
+        "Successfully froze",
+        "System returned from",
+    ];
+    let mut said = case.messages.having("systemd-sleep[").map(|(_, m)| m);
+    said.rfind(|m| !USUAL.iter().any(|u| m.has(u)))
 }
 
 /// One failed, and nothing else tells why.
-fn of_units(units: &[(&Message, &str)], out: &mut Vec<Finding>) {
+fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
     let Some((_, unit)) = units.first() else { return };
     let rule = ("write-refused", Area::Abort, Level::Broken);
+    let end = end(case, unit);
+    let signal = end.as_ref().and_then(|e| e.signal);
+    let last = last_words(case);
+    let words = last.and_then(|m| m.after("systemd-sleep[")?.split_once("]: "));
+    let words = words.map(|w| w.1.trim());
+    let asked = if case.attempts.is_empty() && case.parts.is_empty() {
+        " The text has no line of a kernel that was asked to sleep."
+    } else {
+        ""
+    };
+    let why = match (signal, words) {
+        (Some(s), Some(w)) => format!(
+            "The program systemd-sleep itself was ended by SIG{s}, and said last: \"{w}\".{asked}"
+        ),
+        (Some(s), None) => format!("The program systemd-sleep itself was ended by SIG{s}.{asked}"),
+        (None, Some(w)) => format!("The program systemd-sleep said last: \"{w}\"."),
+        (None, None) => format!("{}stood in its way.", crate::reason::NONE),
+    };
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!(
-            "systemd could not put the machine to sleep ({unit}){}. The text has no line that says why.",
+            "systemd could not put the machine to sleep ({unit}){}. {why}",
             say::and_times(units.len())
         ))
-        .look("Take the whole log of that moment, with the kernel's lines: journalctl -b -o short-monotonic.")
         .times(units.len())
-        .shown_by(lines(units.iter().map(|u| u.0)));
-    out.push(f);
+        .shown_by(lines(units.iter().map(|u| u.0)))
+        .shown_by(lines(end.map(|e| e.message).into_iter().chain(last)));
+    out.push(match signal {
+        Some(_) => f.look("A program of systemd crashed: coredumpctl info shows where; update systemd and what it loads, or report it there."),
+        None => f.look("Take the whole log of that moment, with the kernel's lines: journalctl -b -o short-monotonic."),
+    });
 }

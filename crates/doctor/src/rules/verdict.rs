@@ -14,15 +14,21 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let mut failed: Vec<(&Message, String)> = Vec::new();
-    let words = ["failing since", "new failure", "RESULT=fail", "not ok "];
+    let words = [
+        "failing since",
+        "new failure",
+        "RESULT=fail",
+        "not ok ",
+        "related suspend issues",
+        " s2idle errors",
+    ];
     for (at, m) in case.messages.having_any(&words) {
         let before = at.checked_sub(1).map(|b| &case.messages[b]);
-        let Some(name) = below(before, m).or_else(|| signal(m)).or_else(|| tap(m)) else {
-            continue;
-        };
+        let name = below(before, m).or_else(|| signal(m)).or_else(|| tap(m)).map(String::from);
+        let Some(name) = name.or_else(|| fwts(m)) else { continue };
         let lower = name.to_ascii_lowercase();
         if OF_SLEEP.iter().any(|w| lower.contains(w)) && failed.iter().all(|f| f.1 != name) {
-            failed.push((m, name.to_string()));
+            failed.push((m, name));
         }
     }
     if failed.is_empty() {
@@ -64,6 +70,16 @@ fn tap(m: &Message) -> Option<&str> {
     let (name, mark) = name.split_once('#').unwrap_or((name, ""));
     let meant = ["TODO", "SKIP", "XFAIL"].iter().any(|w| mark.contains(w));
     (rest.starts_with(|c: char| c.is_ascii_digit()) && !meant).then_some(name.trim())
+}
+
+/// `Found 2 PM related suspend issues.`, `Found 1 s2idle errors.`: the summary of the
+/// firmware test suite (fwts, src/acpi/s3/s3.c and s2idle.c).
+fn fwts(m: &Message) -> Option<String> {
+    let text = m.text.trim();
+    let (count, what) = text.strip_prefix("Found ")?.split_once(' ')?;
+    let known = matches!(what, "PM related suspend issues." | "s2idle errors.");
+    let some = known && count.parse::<u32>().is_ok_and(|n| n > 0);
+    some.then(|| format!("of fwts (\"{}\")", text.trim_end_matches('.')))
 }
 
 #[cfg(test)]

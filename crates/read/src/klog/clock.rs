@@ -10,9 +10,11 @@
 use super::grain::{PAUSE, PRINTING};
 use super::prefix::{self, Record};
 use super::state::Log;
+use super::steps::settle;
+use crate::event::Stamp;
 use crate::text;
 use dormouse_base::cycle::PhaseSpan;
-use dormouse_base::phase::Phase;
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
 /// Later than this is a time of the calendar, not of the kernel's clock: three years
@@ -125,6 +127,23 @@ impl Log<'_> {
         }
     }
 
+    /// The way down goes on, which ends the step that lasts. Where no line says how long the
+    /// freezing of user space took, by stamps of a keeper, whom it froze too, what passed may
+    /// be the whole sleep.
+    pub(super) fn settle_frozen(&mut self, stamp: &Stamp<'_>) {
+        let from = self.c.lasting_from;
+        let waits = self.c.lasting == Some(Phase::FreezeUser) && self.c.at_most == Ns::MAX;
+        let long = waits && self.timed && self.now > CALENDAR && self.now - from > PAUSE;
+        if long {
+            self.close_up(from, Ns::ZERO);
+        }
+        settle(self, stamp);
+        let span = self.t.current().and_then(|c| c.cycle.phases.last_mut());
+        if let Some(span) = span.filter(|_| long) {
+            span.complete = false;
+        }
+    }
+
     /// The kernel's clock stands in a deep sleep, and that of whoever keeps the log goes on:
     /// so much more of it has passed as tasks run again than since the attempt began.
     pub(super) fn stood_still(&mut self, r: &Record<'_>) {
@@ -165,7 +184,7 @@ impl Log<'_> {
         let at_once = self.came_at_once();
         let Some((_, from)) = self.c.freezing.take() else { return };
         let closed = std::mem::take(&mut self.c.closed);
-        if !at_once {
+        if !at_once && closed <= PAUSE {
             return;
         }
         self.c.missed = closed > PAUSE;
@@ -175,33 +194,58 @@ impl Log<'_> {
         if c.told.pm_test || c.told.image_failed || c.told.freeze_failed.is_some() {
             return;
         }
-        // The keeper may have written of the entry alone before he was frozen.
-        let earlier = c.cycle.phases.iter().filter(|p| p.start < from && p.end <= from);
-        let mut ends = earlier.map(|p| (p.start, p.end)).chain([(from, from)]).collect::<Vec<_>>();
-        ends.sort_unstable();
-        let (mut until, mut before, mut pause) = (c.cycle.start, c.cycle.start, Ns::ZERO);
-        for (start, end) in ends {
-            if start - until > pause {
-                (before, pause) = (until, start - until);
+        if at_once {
+            // The keeper may have written of the entry alone before he was frozen.
+            let earlier = c.cycle.phases.iter().filter(|p| p.start < from && p.end <= from);
+            let mut ends =
+                earlier.map(|p| (p.start, p.end)).chain([(from, from)]).collect::<Vec<_>>();
+            ends.sort_unstable();
+            let (mut until, mut before, mut pause) = (c.cycle.start, c.cycle.start, Ns::ZERO);
+            for (start, end) in ends {
+                if start - until > pause {
+                    (before, pause) = (until, start - until);
+                }
+                until = until.max(end);
             }
-            until = until.max(end);
+            if pause > PAUSE {
+                if (STOOD..SET).contains(&pause) && c.cycle.asleep_elsewhere.is_none() {
+                    c.cycle.asleep_elsewhere = Some(pause);
+                }
+                self.t.shift_open(before, pause);
+                self.c.missed = true;
+                return;
+            }
         }
-        if pause > PAUSE {
-            if (STOOD..SET).contains(&pause) && c.cycle.asleep_elsewhere.is_none() {
-                c.cycle.asleep_elsewhere = Some(pause);
-            }
-            self.t.shift_open(before, pause);
-            self.c.missed = true;
-        } else if closed > PAUSE {
-            // He was frozen with the first tasks: devices and the sleep lie in that time, of
-            // which the stamps show no more.
-            let froze = |p: &&PhaseSpan| matches!(p.phase, Phase::FreezeUser | Phase::FreezeKernel);
-            // What the kernel measured behind the freezing is laid out by that.
-            let measured = |p: &PhaseSpan| !froze(&p) && p.phase != Phase::Sync;
-            let frozen = c.cycle.phases.iter().filter(froze).map(|p| p.end).max();
-            if let Some(frozen) = frozen.filter(|_| !c.cycle.phases.iter().any(measured)) {
-                self.t.shift_open(frozen, Ns::ZERO - closed);
-            }
+        if closed > PAUSE {
+            self.frozen_with_tasks(closed);
+        }
+    }
+
+    /// The keeper was frozen with the first tasks, for `closed`: devices and the sleep lie in
+    /// that time, of which the stamps show no more. It stands where the two ways meet.
+    fn frozen_with_tasks(&mut self, closed: Ns) {
+        let now = self.now;
+        let Some(c) = self.t.current() else { return };
+        let phases = &mut c.cycle.phases;
+        let froze = |p: &&PhaseSpan| matches!(p.phase, Phase::FreezeUser | Phase::FreezeKernel);
+        let Some(frozen) = phases.iter().filter(froze).map(|p| p.end).max() else { return };
+        // What the kernel measured behind the freezing is laid out by that.
+        let measured = |p: &&PhaseSpan| p.printed.is_some() && p.end > frozen;
+        let laid_out = phases.iter().filter(measured).map(PhaseSpan::duration).sum::<Ns>();
+        let down = |p: &&PhaseSpan| {
+            let known = p.complete || froze(p);
+            p.phase.direction() == Direction::Suspend && p.phase != Phase::Asleep && known
+        };
+        let mut from = phases.iter().filter(down).map(|p| p.end).max().unwrap_or(frozen);
+        if laid_out == Ns::ZERO {
+            // Nobody knows what of it is the sleep.
+            phases.retain(|p| p.phase != Phase::Asleep);
+        } else if let Some(asleep) = phases.iter().find(|p| p.phase == Phase::Asleep) {
+            from = asleep.start;
+        }
+        if closed > laid_out && from <= now {
+            self.t.shift_open(from, laid_out - closed);
+            self.t.touch(&Stamp { time: now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
         }
     }
 }

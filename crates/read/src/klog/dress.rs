@@ -15,6 +15,7 @@ pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = without_files(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_bullet(clean.as_deref().unwrap_or(line)).or(clean);
+    let clean = without_heading(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = in_english(clean.as_deref().unwrap_or(line)).or(clean);
     let told = logcat(prefix::quotes(clean.as_deref().unwrap_or(line)));
     told.or(clean)
@@ -109,6 +110,21 @@ fn without_bullet(line: &[u8]) -> Option<Vec<u8>> {
     let quotes = &line[..line.len() - body.len()];
     let known = stamp || rest.starts_with(b"PM: ") || text::find(rest, b": PM: ").is_some();
     known.then(|| [quotes, rest].concat())
+}
+
+/// Without words of a person that stand right ahead of a message of the core, as a page leaves
+/// them where it lost the end of a line: `The log:PM: suspend entry (deep)`.
+fn without_heading(line: &[u8]) -> Option<Vec<u8>> {
+    const LONGEST: usize = 60;
+    let body = prefix::quotes(line);
+    if !body.first().is_some_and(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let words = |b: &u8| b.is_ascii_alphabetic() || *b == b' ';
+    let colon = body.iter().take(LONGEST).position(|b| !words(b)).filter(|at| body[*at] == b':')?;
+    let rest = &body[colon + 1..];
+    let core = rest.starts_with(b"PM: ") || rest.starts_with(b"ACPI: PM: ");
+    core.then(|| [&line[..line.len() - body.len()], rest].concat())
 }
 
 /// Without the escape sequences of `dmesg --color=always` and the tags of a web page, and

@@ -241,9 +241,8 @@ impl Log<'_> {
         }
         self.turn();
         self.break_off();
-        let Some(at) = self.c.down.filter(|_| self.c.woke.is_none() && !self.came_up()) else {
-            return;
-        };
+        let untold = self.c.woke.is_none() && !self.c.missed && !self.came_up();
+        let Some(at) = self.c.down.filter(|_| untold) else { return };
         let Some(c) = self.t.current() else { return };
         let after = |p: &PhaseSpan| p.start >= at || p.phase == Phase::Thaw;
         if c.cycle.phases.iter().any(after) {

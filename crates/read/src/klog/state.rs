@@ -170,9 +170,17 @@ impl<'t> Log<'t> {
         self.c.known += 1;
         self.c.logged |= r.fresh;
         self.stood_still(r);
-        if over && empty && self.c.is_quote() {
+        if over && empty && self.c.is_quote() && !self.is_pair() {
             self.t.drop_cycle();
         }
+    }
+
+    /// Entry and exit one below the other, which nobody types so: somebody looked for these.
+    fn is_pair(&mut self) -> bool {
+        self.t.current().is_some_and(|c| {
+            let lines = c.cycle.lines;
+            c.over && c.whole && lines.last == lines.first + 1
+        })
     }
 
     /// A cycle began with `r`: how does it say when, and is that another log?
@@ -365,13 +373,16 @@ impl<'t> Log<'t> {
             return;
         }
         let empty = |c: &Cycle| c.callbacks.is_empty();
-        let quote = self.c.is_quote() && self.t.current().is_some_and(|c| empty(&c.cycle));
+        let quote = self.c.is_quote()
+            && !self.is_pair()
+            && self.t.current().is_some_and(|c| empty(&c.cycle));
         let reader = |c: &Cycle| c.reads_image && c.image.is_empty();
         if quote || self.t.current().is_some_and(|c| reader(&c.cycle)) {
             return self.t.drop_cycle();
         }
         self.end_freezing();
         self.caught_up();
+        super::steps::quiet_sleep(self);
         self.end_refused();
         self.lay_out();
         let finishing = self.c.finishing;

@@ -17,8 +17,7 @@ use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
-use dormouse_doctor::Words;
-use dormouse_doctor::refusal::{self, Refusal};
+use dormouse_doctor::{Words, refusal};
 
 /// What an elapsed time that is cut to milliseconds may lack.
 pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
@@ -66,8 +65,8 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
 /// an attempt without a beginning. The kernel that reads an image thaws tasks too.
 fn comes_back(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
     const BACK: [&[u8]; 5] = [
-        b"Enabling non-boot CPUs",
-        b"Enabling nonboot CPUs",
+        b"resume devices took ",
+        b"Enabling non",
         b"OOM killer enabled.",
         b"Restarting tasks ...",
         b"Restarting tasks: ",
@@ -194,7 +193,7 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
 /// A line of the way down ends the step before it; where a text begins with it, an attempt.
 /// Whether it did.
 fn under_way(log: &mut Log<'_>, stamp: &Stamp<'_>) -> bool {
-    settle(log, stamp);
+    log.settle_frozen(stamp);
     let none = log.t.open_serial() == 0;
     if none {
         log.t.cycle_at(stamp);
@@ -244,7 +243,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         } else if failed(log, phase, rest, stamp) {
             end(log, phase, stamp);
         } else {
-            settle(log, stamp);
+            log.settle_frozen(stamp);
             let again = user.is_some() && log.t.open_serial() != 0 && log.is_beyond_freezing();
             if log.t.open_serial() == 0 || again {
                 log.open(stamp, false);
@@ -305,7 +304,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         return true;
     }
     if text.starts_with(b"OOM killer disabled") {
-        settle(log, stamp);
+        log.settle_frozen(stamp);
     } else if text.starts_with(b"OOM killer enabled") {
         settle(log, stamp);
         log.c.listing = false;
@@ -562,7 +561,7 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
 }
 
 /// The device of `refusal` ended the way down.
-fn refused(log: &mut Log<'_>, refusal: &Refusal<'_>) {
+fn refused(log: &mut Log<'_>, refusal: &refusal::Refusal<'_>) {
     let (driver, device) = (refusal.driver.as_bytes(), refusal.device.as_bytes());
     let (at, errno) = (log.now, refusal.error);
     // Somebody cut the name off, which the line before has too.
@@ -687,8 +686,8 @@ fn offline(text: &[u8]) -> Option<u32> {
 
 /// Without messages of the PM core about sleep, the embedded controller's tell
 /// roughly: it is silenced and woken inside the two noirq phases.
-fn quiet_sleep(log: &mut Log<'_>) {
-    if log.c.proven || log.c.woke.is_some() || !log.timed || log.c.missed {
+pub(super) fn quiet_sleep(log: &mut Log<'_>) {
+    if log.c.proven || log.c.woke.is_some() || !log.c.timed() || log.c.missed {
         return;
     }
     if let (Some(from), Some(to)) = log.c.quiet

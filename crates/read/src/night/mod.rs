@@ -73,6 +73,8 @@ struct Reading {
     before: String,
     /// A table of Android's wake-up reasons was named above.
     reasons: bool,
+    /// The head of a table of cycles stands above.
+    cycles: bool,
     /// The last line of Android's history that says whether it is charged.
     plugged: Option<android::Plugged>,
     /// Addresses below are of ports outside of D3cold.
@@ -350,6 +352,15 @@ impl Reading {
                 self.push(at, text, Fact::Slept(Some(ms / 1_000)));
             }
             self.push(at, text, fact);
+            return Some(0);
+        }
+        self.cycles |= tool::is_head_of_cycles(lower);
+        if let Some((ms, share)) = Some(text).filter(|_| self.cycles).and_then(tool::cycle) {
+            let deep = ms.saturating_mul(u64::try_from(share).unwrap_or(0)) / 100_000;
+            self.push(at, text, Fact::Slept(Some(ms / 1_000)));
+            self.push(at, text, Fact::Report(Report::Slept { ms, early: false }));
+            let share = Some(share);
+            self.push(at, text, Fact::Report(Report::Hardware { ms: deep, share }));
             return Some(0);
         }
         if let Some(fact) = tool::test(text, next) {

@@ -43,6 +43,20 @@ fn summary(text: &str) -> Option<Fact> {
     (known && share > 0).then_some(Fact::Reached)
 }
 
+/// Whether a line is the head of a table of cycles, with how long each was and which share of
+/// it the hardware slept.
+pub(crate) fn is_head_of_cycles(lower: &str) -> bool {
+    lower.contains("duration") && (lower.contains("hw sleep") || lower.contains("hardware sleep"))
+}
+
+/// A row of such a table: the length in ms, and the share in thousandths of a per cent.
+pub(crate) fn cycle(text: &str) -> Option<(u64, i64)> {
+    let mut words = text.split([' ', '\t', '|']).filter(|w| !w.is_empty());
+    let ms = words.by_ref().find(|w| w.contains(':')).and_then(clock)?;
+    let share = words.find_map(|w| crate::idle::column::thousandths(w.strip_suffix('%')?))?;
+    (ms > 0 && (0..=100_000).contains(&share)).then_some((ms, share))
+}
+
 /// `Userspace wasn't asleep at least 0:01:30`: the cycle above ended before its alarm.
 pub(crate) fn is_early(text: &str) -> bool {
     text.contains("Userspace wasn't asleep at least ")
@@ -139,6 +153,14 @@ pub(crate) fn powertop(text: &str) -> Option<(String, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_cycles_are_read() {
+        assert!(is_head_of_cycles("name    duration   hw sleep"));
+        assert_eq!(cycle("foo=1   0:00:50   61.5%   GPIO"), Some((50_000, 61_500)));
+        assert_eq!(cycle("| 2 | 1:00:00 | 99.10% |"), Some((3_600_000, 99_100)));
+        assert_eq!(cycle("0:00:50 and no more"), None);
+    }
 
     #[test]
     fn reports_of_a_cycle_are_read() {

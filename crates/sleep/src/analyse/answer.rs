@@ -259,7 +259,12 @@ fn shows_first_steps(cycle: &Cycle, direction: Direction) -> bool {
     let went_on = matches!(cycle.outcome, Outcome::Partial | Outcome::AbortedByDevice { .. });
     // Devices come when all tasks are frozen.
     let frozen = |p: &PhaseSpan| p.phase == Phase::FreezeKernel && p.complete;
-    let went_on = went_on && cycle.image.is_empty() && cycle.phases.iter().any(frozen);
+    // Or the text begins where they are back.
+    let mut up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
+    let back = direction == Direction::Resume && cycle.asleep.is_none();
+    let back = back && up.all(|p| p.phase == Phase::Thaw);
+    let went_on = went_on && cycle.image.is_empty();
+    let went_on = went_on && (back || cycle.phases.iter().any(frozen));
     is_part(cycle, direction) && went_on && !cycle.phases.iter().any(devices)
 }
 

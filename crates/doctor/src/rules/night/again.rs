@@ -106,7 +106,7 @@ fn wakers(case: &Case, turns: &[Turn<'_>], out: &[Finding]) -> String {
         Some((who, n)) if *n == turns.len() => format!(" {who} woke it each time."),
         Some((who, n)) => format!(" {who} woke it {}.", say::once(*n)),
         None if out.iter().any(wake::names_a_waker) => String::new(),
-        None => " What woke it is not in the text.".into(),
+        None => " No rule finds what woke it.".into(),
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         judge(&case(&[(0, 20_500), (21_000, 60_000), (60_300, 90_000)]), &mut out);
         let words = &out[0].sentence;
         assert!(words.contains("3 sleeps in a row, of 20.5 s to 39.0 s"), "{words}");
-        assert!(words.contains("500 ms awake") && words.contains("not in the text"), "{words}");
+        assert!(words.contains("500 ms awake") && words.contains("No rule finds"), "{words}");
         out.clear();
         judge(&case(&[(0, 3_000_000), (6_600_000, 7_200_000), (9_000_000, 9_060_000)]), &mut out);
         assert!(out.is_empty());

@@ -4,7 +4,7 @@ use super::required::{HOT, LEAST};
 use super::turns;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use crate::night::asleep::Power;
 use crate::night::charge::{Charge, Drain, Gauge, Side, Teller, Window};
 use crate::night::report::Report;
@@ -127,7 +127,7 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
             }) || case.attempts.iter().any(|a| {
                 let line = case.messages[a.first].line;
                 item.line < line && line < later.line
-            });
+            }) || c.value > d.value && is_a_night(case, item.line, later.line);
             let clocked = c.at.is_some() && d.at.is_some() && c.at != d.at;
             // Programs say before and after of many things, and people of more.
             let sides = (c.side, d.side) == (Some(Side::Before), Some(Side::After))
@@ -174,6 +174,36 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
     }
     out
 }
+
+/// Whether what a person notes between two readings tells that the sleep of the text lies there:
+/// the first is of the evening, the second of the morning.
+fn is_a_night(case: &Case, first: u64, last: u64) -> bool {
+    const WORDS: [&str; 9] = [
+        "morning",
+        "overnight",
+        "after the night",
+        "lid opened",
+        "opened the lid",
+        "woke it",
+        "after sleep",
+        "after suspend",
+        "after resum",
+    ];
+    if last - first > NOTES || !turns::asleep(case).is_some_and(|a| a.1 == 1 && a.0 >= HOUR) {
+        return false;
+    }
+    let between = case.messages.iter().filter(|m| first < m.line && m.line < last);
+    between.filter(|m| m.trust != Trust::Logged).any(|m| {
+        let lower = m.text.to_lowercase();
+        WORDS.iter().any(|w| lower.contains(w))
+    })
+}
+
+/// Two readings of a night stand so many lines apart at most.
+const NOTES: u64 = 30;
+
+/// In s.
+const HOUR: i64 = 3_600;
 
 /// Whether a reading stands beside one of a sleep that is known: of another battery.
 fn is_twin(out: &[Cost<'_>], item: &Item) -> bool {
@@ -337,7 +367,7 @@ fn windows(case: &Case) -> Option<Finding> {
     let start = if all.len() == 1 { "It drew" } else { "Row by row it drew" };
     Some(
         Finding::new(("night-cost", Area::Mode, Level::Note), Confidence::Likely)
-            .says(format!("{start} {}{more}, by the figures of the text.{awake}{uneven} What cost it is not in the text.", list.join("; ")))
+            .says(format!("{start} {}{more}, by the figures of the text.{awake}{uneven} No rule finds what cost it.", list.join("; ")))
             .shown_by([Evidence::from(*first)])
             .shown_by(all.iter().skip(1).take(ROWS - 1).map(|w| Evidence::from(w.0))),
     )
@@ -442,6 +472,19 @@ fn full(case: &Case, of: Gauge) -> Option<i64> {
     charges(case).iter().find(|c| c.2.of == want).map(|c| c.2.value).filter(|v| *v > 0)
 }
 
+/// What a full battery has, by the share that was read beside the first reading.
+fn full_by_share(case: &Case, c: &Cost<'_>) -> Option<i64> {
+    const BESIDE: u64 = 3;
+    let share = |i: &Item| match &i.fact {
+        Fact::Charge(s) if s.of == Gauge::Percent => Some(s.value),
+        _ => None,
+    };
+    let near = |i: &&Item| i.line.abs_diff(c.shown[0].line) <= BESIDE;
+    let share = case.night.items.iter().filter(near).find_map(share)?;
+    let full = c.from.checked_mul(100_000)?.checked_div(share)?;
+    (full >= c.from && share > 0).then_some(full)
+}
+
 fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
     let used = c.from - c.to;
     let mut shown = c.shown.map(Evidence::from).to_vec();
@@ -462,7 +505,9 @@ fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
     // Thousandths of a per cent an hour.
     let share = match c.of {
         Gauge::Percent => Some(an_hour),
-        of => full(case, of).map(|f| an_hour.saturating_mul(100_000) / f),
+        of => full(case, of)
+            .or_else(|| full_by_share(case, c))
+            .map(|f| an_hour.saturating_mul(100_000) / f),
     };
     let rate = rate(c.of, an_hour);
     let of_full = match (c.of, share) {
@@ -600,7 +645,7 @@ fn claimed(case: &Case) -> Option<Finding> {
     let kind = if hot { "Asleep but hot: the" } else { "The" };
     let level = if hot { Level::Risk } else { Level::Note };
     let f = new(level).says(format!(
-        "{kind} sleep took {what} of the battery{writer} in {} ({by}): {} % an hour; a full battery would last {}. What cost it is not in the text.{short}",
+        "{kind} sleep took {what} of the battery{writer} in {} ({by}): {} % an hour; a full battery would last {}. No rule finds what cost it.{short}",
         span(seconds),
         tenths(an_hour),
         span(lasts)
@@ -717,7 +762,7 @@ mod tests {
         };
         let f = judged(vec![Fact::Drain(d)]).expect("one");
         assert!(
-            f.sentence.contains("5.0 % an hour") && f.sentence.contains("not in the text"),
+            f.sentence.contains("5.0 % an hour") && f.sentence.contains("No rule finds"),
             "{}",
             f.sentence
         );

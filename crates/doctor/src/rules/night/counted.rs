@@ -168,6 +168,13 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     domains(&pairs, case, out);
 }
 
+/// What counters alone prove of a sleep that was deep.
+pub(in crate::rules) fn proof(case: &Case) -> Option<Finding> {
+    let mut out = Vec::new();
+    judge(case, &mut out);
+    out.into_iter().find(|f| f.id == rule(Depth::Whole).0)
+}
+
 /// The rule that says so.
 pub(super) fn rule(depth: Depth) -> (&'static str, Area, Level) {
     match depth {
@@ -264,7 +271,7 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     let most = pairs.iter().filter(is_system).filter(asleep).max_by_key(|p| (p.depth(), p.by));
     if let Some(p) = most {
         let deep = p.depth();
-        let unknown = if is_named(case) { "" } else { " The text does not name what kept it." };
+        let unknown = if is_named(case) { "" } else { " No rule finds what kept it." };
         let side = match (deepest, processor) {
             (Some(d), _) if depth(d.name) >= 10 => format!(
                 ", while the package was in C10 for {}: what keeps the platform awake is outside the processor",
@@ -351,10 +358,10 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
             "Asleep the package reached C{n}: its counter grew by {by}{of} over the sleep. Of the platform itself the text shows no counter."
         ),
         Depth::Part => format!(
-            "Asleep the package was in C{n} for a part of the time: its counter grew by {by}{of}. What kept it is not in the text."
+            "Asleep the package was in C{n} for a part of the time: its counter grew by {by}{of}. No rule finds what kept it."
         ),
         Depth::Nothing => format!(
-            "Asleep the package went no deeper than C{n} ({by}{of}): no platform sleeps so. What kept it is not in the text."
+            "Asleep the package went no deeper than C{n} ({by}{of}): no platform sleeps so. No rule finds what kept it."
         ),
     };
     let sure = if deep == Depth::Whole { Confidence::Certain } else { Confidence::Likely };
@@ -446,7 +453,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
             .shown_by([Evidence::from(v), Evidence::from(item)])
             .shown_by(parts.iter().flat_map(|k| k.evidence.clone())),
         (0, None) => Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
-            .says(format!("The machine slept in name only, or this counter does not work here: {} is 0 after a sleep. What kept it is not in the text.", c.name))
+            .says(format!("The machine slept in name only, or this counter does not work here: {} is 0 after a sleep. No rule finds what kept it.", c.name))
             .look(platform::CONSTRAINTS)
             .shown_by([Evidence::from(item)]),
         (us, _) => {

@@ -5,7 +5,7 @@ pub(crate) mod again;
 mod android;
 mod condition;
 pub(crate) mod cost;
-mod counted;
+pub(super) mod counted;
 mod grew;
 pub(super) mod latency;
 pub(crate) mod owner;

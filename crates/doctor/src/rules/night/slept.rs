@@ -4,6 +4,7 @@ use super::turns;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::timekeeping;
 use crate::night::{Fact, Item};
 use crate::rules::wake;
 use crate::way::{Kind, Step};
@@ -72,7 +73,7 @@ pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
     let by = match &who {
         Some((words, _)) => format!(" {words}: somebody woke it."),
         None if out.iter().any(wake::names_a_waker) => String::new(),
-        None => " What woke it is not in the text.".into(),
+        None => " No rule finds what woke it.".into(),
     };
     let level = if who.is_some() { Level::Note } else { Level::Risk };
     let begin = case.messages.iter().find(|m| m.line == line);
@@ -89,6 +90,30 @@ pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Nobody sends a machine to sleep for less; what is over at once has a rule of its own.
+const SHORT: std::ops::Range<Ns> = Ns::from_ms(1_000)..Ns::from_ms(10_000);
+
+/// The one sleep of a text was over at once, by the kernel's own word.
+fn short(case: &Case, out: &mut Vec<Finding>) {
+    let one = case.attempts.iter().filter(|a| !a.inside).count() + case.parts.len() == 1;
+    let mut stood =
+        case.messages.having("uspended for ").filter_map(|(_, m)| Some((m, timekeeping(m)?)));
+    let (Some((m, took)), None) = (stood.next(), stood.next()) else { return };
+    let ordered = case.messages.has("rtcwake")
+        || case.night.items.iter().any(|i| {
+            matches!(i.fact, Fact::Slept(_) | Fact::Lasted(_) | Fact::Report(_) | Fact::Round(_))
+        });
+    let told = out.iter().any(|f| f.level != Level::Note || wake::names_a_waker(f));
+    if !one || ordered || told || !SHORT.contains(&took) {
+        return;
+    }
+    let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!("The one sleep of the text was over after {}. {}woke it.", say::span(took), crate::reason::NONE))
+        .look("If nobody woke it: cat /sys/power/pm_wakeup_irq after the next one, and pm_debug_messages.")
+        .shown_by([Evidence::from(m)]);
+    out.push(f);
+}
+
 /// How long the sleeps of a text were, where no other finding tells.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = turns::lengths(case);
@@ -96,8 +121,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         f.id == "mode-wake-source" && wake::tells_lengths(case)
             || matches!(f.id, "wake-loop" | "wake-again" | "night-woke-early")
     };
-    if !all.iter().any(|l| l.1 >= NIGHT) || out.iter().any(tells) {
+    if out.iter().any(tells) {
         return;
+    }
+    if !all.iter().any(|l| l.1 >= NIGHT) {
+        return short(case, out);
     }
     let mode = |line: u64| attempt(case, line).map_or("", |a| a.mode.as_str());
     let words = |l: &(u64, i64)| match mode(l.0) {

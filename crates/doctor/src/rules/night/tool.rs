@@ -56,7 +56,7 @@ fn early(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
         )
     });
     let named = out.iter().any(wake::names_a_waker);
-    let unnamed = if named { "" } else { " What woke it is not in the text." };
+    let unnamed = if named { "" } else { " No rule finds what woke it." };
     out.push(
         Finding::new(("night-woke-early", Area::Mode, Level::Risk), Confidence::Certain)
             .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test.{unnamed}", span(seconds * 1_000)))
@@ -176,7 +176,7 @@ fn depth(all: &[(&Item, &Report)]) -> Option<Finding> {
         let sure = if none.iter().any(printed) { Confidence::Certain } else { Confidence::Guess };
         return Some(
             Finding::new(("mode-name-only", Area::Mode, Level::Risk), sure)
-                .says(format!("The machine slept in name only{times}: the report says that the hardware's own state was not reached. What kept it, these lines do not name."))
+                .says(format!("The machine slept in name only{times}: the report says that the hardware's own state was not reached. No rule finds what kept it."))
                 .look(crate::rules::platform::CONSTRAINTS)
                 .shown_by([Evidence::from(*first)]),
         );
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn what_the_report_names_is_not_said_to_be_missing() {
         let early = || Report::Early { seconds: 51, of: Some(60) };
-        let missing = |list| judged(list).iter().any(|f| f.sentence.contains("not in the text"));
+        let missing = |list| judged(list).iter().any(|f| f.sentence.contains("No rule finds"));
         assert!(missing(vec![early()]));
         assert!(!missing(vec![early(), Report::Woke { number: 7, name: "pinctrl".into() }]));
         // Nobody says which share it was.

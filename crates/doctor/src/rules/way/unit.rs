@@ -54,6 +54,18 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
         ms => format!(" {} follows {} later.", words(end), span(ms, b.grain)),
     };
     let length = |a: &Step, b: &Step| say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000)));
+    // Attempts that were over at once, which nobody calls a sleep.
+    let short = |w: &&[Step]| {
+        let (a, b) = (&w[0], &w[1]);
+        a.kind == Kind::Asked && b.kind == Kind::Ended && a.run == b.run && b.ms - a.ms < NIGHT
+    };
+    let short: Vec<String> =
+        steps.windows(2).filter(short).map(|w| length(&w[0], &w[1])).take(NIGHTS).collect();
+    let short = match short.len() {
+        0 => String::new(),
+        1 => format!(" A further one took {} only.", short[0]),
+        n => format!(" {n} further ones took {} only.", short.join(", ")),
+    };
     let all = match nights.len() {
         1 => String::new(),
         n => {
@@ -75,7 +87,7 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-slept", Area::Phase, Level::Note), Confidence::Likely)
             .says(format!(
-                "The machine slept for about {}, say the lines of logind: {} and then {}.{all}{after}",
+                "The machine slept for about {}, say the lines of logind: {} and then {}.{all}{short}{after}",
                 length(a, b),
                 words(a),
                 words(b)
@@ -137,7 +149,8 @@ fn asked_again(steps: &[Step], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-again", Area::Mode, Level::Risk), Confidence::Certain)
             .says(format!(
-                "The machine was sent to sleep again {after} it was back, by a request: {} follows {}. Who asked, no line says.",
+                "The machine was sent to sleep again {after} it was back, by a request{}: {} follows {}. Who asked, no line says.",
+                say::and_times(all.len()),
                 words(ask),
                 words(back)
             ))

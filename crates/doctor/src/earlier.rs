@@ -1,0 +1,140 @@
+//! What a text tells as of an earlier time: the log of an older kernel, of a machine before
+//! its update, of a fault that is mended. It is no state of the machine now.
+
+use crate::case::Case;
+use crate::finding::{Confidence, Evidence, Finding, Level};
+use crate::message::Message;
+
+/// So many sentences above an excerpt say what it is, and so many below it.
+const ABOVE: usize = 2;
+const BELOW: usize = 3;
+
+/// So many lines of a log may stand between a line of it and those sentences.
+const EXCERPT: usize = 400;
+
+/// Said ahead of what was seen once.
+const AHEAD: [&str; 16] = [
+    "used to see",
+    "used to get",
+    "used to have",
+    "used to fail",
+    "used to hang",
+    "used to crash",
+    "used to happen",
+    "used to print",
+    "no longer happen",
+    "no longer occur",
+    "no longer see",
+    "old kernel",
+    "older kernel",
+    "before the update",
+    "before updating",
+    "before the fix",
+];
+
+/// Said behind it.
+const BEHIND: [&str; 27] = [
+    "'s fixed",
+    "'s resolved",
+    "'s solved",
+    "is fixed",
+    "was fixed",
+    "been fixed",
+    "got fixed",
+    "now fixed",
+    "fixed it",
+    "fixed this",
+    "fixed that",
+    "fixed for me",
+    "is resolved",
+    "was resolved",
+    "been resolved",
+    "is solved",
+    "was solved",
+    "no longer happen",
+    "no longer occur",
+    "no longer see",
+    "cannot reproduce",
+    "can't reproduce",
+    "not reproduce it any",
+    "all is well",
+    "works again",
+    "was the old kernel",
+    "was an old kernel",
+];
+
+/// A sentence with one of these in front of such words says something else.
+const UNLESS: [&str; 12] = [
+    " not ", "n't ", "still", "until", "if ", "unless", "should", "would", "hope", "claim",
+    "whether", "never",
+];
+
+/// What worked once is no fault of then.
+const WORKED: [&str; 5] = ["work", "fine", " good", "no problem", "no issue"];
+
+/// Whether the words are there, said as a fact.
+fn has(sentence: &str, words: &[&str]) -> bool {
+    let lower = sentence.to_ascii_lowercase();
+    let fact = |at: usize| !UNLESS.iter().any(|u| lower[..at].contains(u));
+    words.iter().any(|w| lower.find(w).is_some_and(fact)) && !lower.trim_end().ends_with('?')
+}
+
+/// The sentence that says that the excerpt around a message is of an earlier time.
+fn said(case: &Case, line: u64) -> Option<&Message> {
+    let at = case.messages.iter().position(|m| m.line == line)?;
+    let is_sentence = |m: &&Message| !m.trust.is_of_a_kernel() && m.text.trim().contains(' ');
+    let above = case.messages[..at].iter().rev().take(EXCERPT);
+    let above = above.skip_while(|m| m.trust.is_of_a_kernel()).take(ABOVE).filter(is_sentence);
+    let below = case.messages[at + 1..].iter().take(EXCERPT);
+    let below = below.skip_while(|m| m.trust.is_of_a_kernel()).take(BELOW).filter(is_sentence);
+    let worked = |m: &Message| {
+        let lower = m.text.to_ascii_lowercase();
+        WORKED.iter().any(|w| lower.contains(w))
+    };
+    let ahead = above.into_iter().find(|m| has(&m.text, &AHEAD) && !worked(m));
+    ahead.or_else(|| below.into_iter().find(|m| has(&m.text, &BEHIND)))
+}
+
+/// So much of such a sentence is quoted.
+const QUOTED: usize = 100;
+
+/// Lowers what all its lines tell of an earlier time.
+pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
+    for f in findings.iter_mut().filter(|f| f.level != Level::Note) {
+        let told: Option<Vec<&Message>> = f.evidence.iter().map(|e| said(case, e.line)).collect();
+        let Some(first) = told.as_ref().and_then(|t| t.first()) else { continue };
+        let words = first.text.trim().trim_end_matches([':', '.']);
+        let end = words.char_indices().nth(QUOTED).map_or(words.len(), |c| c.0);
+        f.sentence +=
+            &format!(" The text tells that as of an earlier time: \"{}\".", &words[..end]);
+        f.confidence = Confidence::Guess;
+        f.level = f.level.max(Level::Risk);
+        f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*first) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_once_is_told_so() {
+        for past in [
+            "On the old kernel every resume said:",
+            "Here I used to see, each time:",
+            "It's resolved with 6.99, thanks.",
+            "Since the new firmware it no longer happens.",
+        ] {
+            assert!(has(past, &AHEAD) || has(past, &BEHIND), "{past}");
+        }
+        for now in [
+            "This is not fixed in 6.99:",
+            "I hope that is fixed soon.",
+            "Is that fixed?",
+            "It is still there, until it is fixed.",
+            "The machine no longer resumes:",
+        ] {
+            assert!(!has(now, &AHEAD) && !has(now, &BEHIND), "{now}");
+        }
+    }
+}
