@@ -56,7 +56,7 @@ static: web guest ## Static binaries for x86_64 and aarch64 (target/static/)
 	@tools/static
 
 .PHONY: release
-release: static ## Archives, .deb, .rpm, PKGBUILD, bill of materials, checksums (target/release-VERSION/)
+release: static page ## Archives, .deb, .rpm, PKGBUILD, page, bill of materials, checksums (target/release-VERSION/)
 	@tools/setup release
 	@tools/release
 
@@ -69,6 +69,11 @@ wheel: web ## The package for Python (target/wheels/)
 web: ## Build the page of the report (web/dist)
 	@tools/setup web
 	@tools/web
+
+.PHONY: page
+page: ## Build the page that reads logs in a browser (target/page/dormouse.html)
+	@tools/setup page
+	@tools/page
 
 .PHONY: guest
 guest: ## Build what runs inside the laboratory's guests

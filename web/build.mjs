@@ -4,45 +4,12 @@
 // The two placeholders left, <!--dormouse:simulator--> and <!--dormouse:data-->, are
 // filled by crates/report.
 
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import esbuild from "esbuild";
+import { bundled, here, policy, source, styled } from "./bundle.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const source = (name) => readFileSync(join(here, "src", name), "utf8").trim();
-
-async function bundled(entry) {
-  const bundle = await esbuild.build({
-    entryPoints: [join(here, entry)],
-    bundle: true,
-    write: false,
-    minify: true,
-    format: "iife",
-    target: ["chrome111", "firefox115", "safari16.4"],
-    charset: "utf8",
-    legalComments: "none",
-  });
-  const script = bundle.outputFiles[0].text.trim();
-  // Inside <script>, these two would end or confuse the element.
-  if (/<\/script|<!--/i.test(script)) throw new Error("the script holds text that HTML would misread");
-  return script;
-}
-const css = (await esbuild.transform(source("style/page.css"), { loader: "css", minify: true })).code.trim();
-
-const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const policy = (script) =>
-  [
-    "default-src 'none'",
-    `script-src ${hash(script)} 'wasm-unsafe-eval'`,
-    `style-src ${hash(css)}`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
-
+const css = await styled("style/page.css");
 mkdirSync(join(here, "dist"), { recursive: true });
 const wasm = process.argv[2];
 const simulator = wasm ? deflateSync(readFileSync(wasm), { level: 9 }) : new Uint8Array();
@@ -55,7 +22,7 @@ for (const [skeleton, entry] of [
   ["idle.html", "src/idle/main.ts"],
 ]) {
   const script = await bundled(entry);
-  const parts = { csp: policy(script), css, script, howto: source("howto.html"), data: `${place}<!--dormouse:data-->` };
+  const parts = { csp: policy(script, css), css, script, howto: source("howto.html"), data: `${place}<!--dormouse:data-->` };
   const from = skeleton === "page.html" ? "index.html" : skeleton;
   const page = source(from).replace("{{head}}", source("head.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
   writeFileSync(join(here, "dist", skeleton), `${page}\n`);

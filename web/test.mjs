@@ -1,6 +1,7 @@
 // Compiles test/*.ts and runs them with Node's test runner:
 //   node test.mjs                     every test
-//   node test.mjs only NAME…          page, safe, size, whatif
+//   node test.mjs only NAME…          page, safe, size, whatif, command, reads
+//   node test.mjs command WASM [N]      the page's command beside the machine's, N damaged inputs
 //   node test.mjs look REPORT FOLDER      screenshots to look at
 //   node test.mjs pictures REPORT FOLDER  pictures of the docs
 //   node test.mjs measure REPORT…         size and times in the browser

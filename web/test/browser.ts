@@ -1,6 +1,7 @@
 // Opens reports in Debian's Chromium, from disk, as a user would.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 
@@ -65,4 +66,20 @@ export async function open(
   await page.goto(url);
   await page.waitForFunction(() => document.body.dataset["ready"] === "true", undefined, { timeout: 30_000 });
   return { page, errors, requests };
+}
+
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** What axe finds that is serious. */
+export async function violations(page: Page): Promise<string[]> {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(axe);
+  const found = (await page.evaluate(() => (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run())).violations;
+  return found
+    .filter((v) => v.impact === "serious" || v.impact === "critical")
+    .map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 200) ?? ""} ${v.nodes[0]?.failureSummary ?? ""}`);
 }

@@ -9,7 +9,7 @@ export const ROOT = resolve(process.env["DORMOUSE_ROOT"] ?? join(process.cwd(), 
 export const OUT = join(ROOT, "target/web-test");
 mkdirSync(OUT, { recursive: true });
 
-const BINARY = resolve(ROOT, process.env["DORMOUSE_BIN"] ?? "target/debug/dormouse");
+export const BINARY = resolve(ROOT, process.env["DORMOUSE_BIN"] ?? "target/debug/dormouse");
 export const DATA = resolve(ROOT, process.env["DORMOUSE_DATA"] ?? "../shared/data");
 
 /** Forty runs of a laptop, if the data is there. */

@@ -1,11 +1,9 @@
 // What comes from a log is text, whatever it says; and everybody can use it.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { haveBrowser, launch, open } from "./browser.ts";
+import type { Browser } from "playwright-core";
+import { haveBrowser, launch, open, violations } from "./browser.ts";
 import { haveData, HOSTILE, hostileTrace, report, RUNS } from "./inputs.ts";
 
 const skip = !haveBrowser();
@@ -45,21 +43,6 @@ test("hostile names are shown and do nothing", { skip }, async () => {
   assert.deepEqual(requests, []);
   await page.context().close();
 });
-
-interface Violation {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-async function violations(page: Page): Promise<string[]> {
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(axe);
-  const found = (await page.evaluate(() => (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run())).violations;
-  return found
-    .filter((v) => v.impact === "serious" || v.impact === "critical")
-    .map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 200) ?? ""} ${v.nodes[0]?.failureSummary ?? ""}`);
-}
 
 test("axe finds nothing serious, in light and dark, with and without a selection", { skip: skip || !haveData() }, async () => {
   for (const dark of [false, true]) {

@@ -27,6 +27,7 @@ mod vocabulary;
 #[must_use]
 pub fn main() -> ExitCode {
     // As process 1 of a laboratory guest there is no command line to read.
+    #[cfg(unix)]
     if dormouse_lab::guest::is_init() {
         return dormouse_lab::guest::main();
     }

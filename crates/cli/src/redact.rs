@@ -14,7 +14,10 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
+#[cfg(target_os = "wasi")]
+use std::os::wasi::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@
 //! the database ([`store`]). What cannot be written there goes as a line into a spool, in the
 //! [`folder`] or in a spare one in memory; [`Kept::open`] brings it in and says so.
 #![forbid(unsafe_code)]
+// SQLite and hooks: the page that reads has neither.
+#![cfg(unix)]
 
 pub mod columns;
 pub mod folder;

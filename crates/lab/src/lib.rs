@@ -16,6 +16,7 @@ mod disks;
 pub mod error;
 pub mod governor;
 pub mod graft;
+#[cfg(unix)]
 pub mod guest;
 pub mod idle;
 pub mod initramfs;
@@ -33,6 +34,7 @@ pub mod script;
 pub mod soak;
 pub mod soc9000;
 pub mod storage;
+mod system;
 pub mod trace;
 pub mod udev;
 

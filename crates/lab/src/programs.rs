@@ -6,6 +6,7 @@ use crate::initramfs::Initramfs;
 use crate::kernels::apt::sources;
 use crate::kernels::cache;
 use crate::kernels::mirror::mirrors;
+use crate::system::symlink;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -116,7 +117,7 @@ fn unpacked(name: &str, packages: &str, sign: &str) -> Result<PathBuf> {
     for name in ["lib", "lib64", "bin", "sbin"] {
         let link = new.join(name);
         if !link.exists() {
-            std::os::unix::fs::symlink(format!("usr/{name}"), &link).map_err(Error::file(&link))?;
+            symlink(format!("usr/{name}"), &link).map_err(Error::file(&link))?;
         }
     }
     for name in ["tmp", "proc"] {

@@ -11,13 +11,13 @@ pub use crate::arch::Arch;
 use crate::error::tail;
 use crate::kernels::Kernel;
 use crate::plan::{GUEST_SPEAKS, MARKER};
+use crate::system::{Socket, connect};
 use crate::{Error, Result};
 use dormouse_board::Board;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -426,7 +426,7 @@ impl Drop for Running {
 /// under instruction counting, and when the answer comes makes no difference.
 struct Waker {
     socket: PathBuf,
-    stream: Option<BufReader<UnixStream>>,
+    stream: Option<BufReader<Socket>>,
 }
 
 impl Waker {
@@ -455,9 +455,8 @@ impl Waker {
         }
     }
 
-    fn connect(&self) -> std::io::Result<BufReader<UnixStream>> {
-        let mut s = UnixStream::connect(&self.socket)?;
-        s.set_read_timeout(Some(Duration::from_millis(20)))?;
+    fn connect(&self) -> std::io::Result<BufReader<Socket>> {
+        let mut s = connect(&self.socket, Duration::from_millis(20))?;
         s.write_all(b"{\"execute\":\"qmp_capabilities\"}\n")?;
         Ok(BufReader::new(s))
     }

@@ -10,10 +10,10 @@
 //! before links and deferred probes moved anything.
 
 use crate::root::Root;
+use crate::system::number_of;
 use dormouse_read::capture_file::schema::{DeviceRow, LinkRow};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 
 /// Deepest folder that is looked into; real trees end at about 25.
 const DEPTH_LIMIT: usize = 64;
@@ -44,7 +44,7 @@ pub fn devices(root: &Root) -> (Vec<DeviceRow>, u64) {
             }
         }
         let nearest = if uevent {
-            let order = fs::metadata(&place).map_or(0, |m| m.ino());
+            let order = fs::metadata(&place).map_or(0, |m| number_of(&m));
             found.push((order, device(root, &folder, &above, !power)));
             folder.clone()
         } else {
@@ -136,7 +136,8 @@ pub fn links(root: &Root) -> Vec<LinkRow> {
             "0" => Some(false),
             _ => None,
         };
-        let order = fs::metadata(root.resolve(&format!("{FOLDER}/{name}"))).map_or(0, |m| m.ino());
+        let order =
+            fs::metadata(root.resolve(&format!("{FOLDER}/{name}"))).map_or(0, |m| number_of(&m));
         found.push((
             order,
             name.clone(),

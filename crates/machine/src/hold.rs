@@ -2,6 +2,7 @@
 
 use crate::guard::{Error, Guard, Observer, Restored};
 use crate::root::Root;
+use crate::system;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus};
@@ -105,9 +106,7 @@ fn run(command: &[String], stop: &AtomicBool) -> Result<ExitStatus, NotHeld> {
         }
         if stop.load(Ordering::Relaxed) && !asked {
             asked = true;
-            if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            }
+            system::ask_to_end(&child);
         }
         std::thread::sleep(LOOK);
     }

@@ -4,6 +4,7 @@
 use crate::guard::{Error, Guard};
 use crate::machine;
 use crate::root::Root;
+use crate::system;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -250,7 +251,7 @@ pub fn cost(
     if let Some(event) = &probes.cost {
         let enable = format!("{path}/events/{event}/enable");
         let mut call = || {
-            let _ = rustix::process::getppid();
+            system::call();
             true
         };
         let off = time(&mut call);

@@ -5,9 +5,9 @@
 //! overwritten before it was read.
 
 use crate::root::Root;
+use crate::system::without_waiting;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 
 /// Largest record the kernel hands out.
 const RECORD: usize = 16 << 10;
@@ -44,11 +44,8 @@ impl Kmsg {
     }
 
     fn at_its_start(root: &Root) -> Option<Kmsg> {
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
-            .open(root.resolve("/dev/kmsg"))
-            .ok()?;
+        let mut options = OpenOptions::new();
+        let file = without_waiting(options.read(true)).open(root.resolve("/dev/kmsg")).ok()?;
         Some(Kmsg { file, next: None })
     }
 

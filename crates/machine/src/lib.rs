@@ -37,6 +37,7 @@ pub mod recording;
 pub mod root;
 pub mod storage;
 pub mod suppliers;
+mod system;
 pub mod tracing;
 pub mod wake;
 mod wakers;

@@ -1,27 +1,22 @@
 //! Clocks and counters around one cycle.
 
 use crate::root::Root;
+use crate::system::{boottime, monotonic, realtime};
 use dormouse_read::capture_file::schema::{Clocks, KernelCounts};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-fn now(clock: ClockId) -> i64 {
-    let t = clock_gettime(clock);
-    t.tv_sec.saturating_mul(1_000_000_000).saturating_add(t.tv_nsec)
-}
 
 /// Monotonic, boot and real time of one moment: the reading of several in which
 /// the monotonic clock advanced least.
 fn moment() -> (i64, i64, i64) {
     let mut best = (i64::MAX, (0, 0, 0));
     for _ in 0..5 {
-        let first = now(ClockId::Monotonic);
-        let boot = now(ClockId::Boottime);
-        let last = now(ClockId::Monotonic);
+        let first = monotonic();
+        let boot = boottime();
+        let last = monotonic();
         let width = last.saturating_sub(first);
         if width < best.0 {
-            best = (width, (first + width / 2, boot, now(ClockId::Realtime)));
+            best = (width, (first + width / 2, boot, realtime()));
         }
     }
     best.1

@@ -1,24 +1,37 @@
 //! This process: who it is, what signals it got, and how it may end.
 
 use crate::guard::{Observer, Step};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::system;
 use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Whether this process may write knobs.
 pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    system::is_root()
 }
 
 /// A flag that becomes true at Ctrl-C, `kill` or the end of the terminal,
 /// none of which then ends the process.
 pub fn stop_on_signal() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
+    system::flag_on_signals(&flag)?;
     Ok(flag)
+}
+
+/// The exit code of a child as a shell has it: 128 and the number of the signal that ended it.
+pub fn code_of(status: ExitStatus) -> Option<i32> {
+    status.code().or_else(|| system::signal_of(status).map(|s| 128 + s))
+}
+
+/// Lets everybody execute a file.
+///
+/// # Errors
+/// If it may not be changed.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    system::make_executable(path)
 }
 
 /// Test aid: kills this process with SIGKILL just before its step number `at`
@@ -45,8 +58,7 @@ impl Observer for CrashAt {
     fn before(&mut self, step: &Step) -> io::Result<()> {
         if self.opened >= self.journal {
             if self.seen == self.step {
-                let me = rustix::process::getpid();
-                let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+                system::die();
             }
             self.seen += 1;
         }

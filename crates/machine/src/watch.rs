@@ -11,6 +11,7 @@ use crate::recorder::{
 };
 use crate::recording::Recording;
 use crate::root::Root;
+use crate::system;
 use crate::{idle, measure, storage};
 use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, RecordedLoss, Watched};
 use std::process::{Child, Command, Stdio};
@@ -215,9 +216,7 @@ fn start(command: &[String]) -> Result<Child, Error> {
 
 /// Ends a command that is still running: asks it, and kills it after a second.
 fn end(mut child: Child) -> Option<i32> {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
+    system::ask_to_end(&child);
     let asked = Instant::now();
     while asked.elapsed() < Duration::from_secs(1) {
         match child.try_wait() {

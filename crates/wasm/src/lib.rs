@@ -5,7 +5,7 @@
 //! machine once ([`machine`]), then asks as often as it likes ([`answer`]). The
 //! same code answers `dormouse predict`, so the figures are the same to the bit.
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 mod abi;
 pub mod answer;
 pub mod columns;

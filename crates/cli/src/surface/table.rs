@@ -4,9 +4,11 @@ use super::Section::{Asked, Member, MemberIf, Top, TopIf};
 use super::{Form, Group, Verb};
 use crate::verbs::{
     board, boot, budget, calibrate, compare, completions, doctor, domains, evaluate, export, idle,
-    lab, man, plan, predict, record, replay, report, restore, rpm, show, storage, sync, tune,
-    watch,
+    man, plan, predict, report, rpm, show, storage, tune,
 };
+// What a page cannot do: record, boot guests, keep a history.
+#[cfg(unix)]
+use crate::verbs::{lab, record, replay, restore, sync, watch};
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
 use dormouse_base::capture::Capture;
@@ -364,6 +366,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 Asked("clocks"),
                 never
             ),
+            #[cfg(unix)]
             form!(
                 "history",
                 "Kept sleeps",
@@ -413,6 +416,7 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         all: false,
     },
+    #[cfg(unix)]
     verb!(
         "watch",
         Group::See,
@@ -495,6 +499,7 @@ pub(crate) const VERBS: &[Verb] = &[
         calibrate::CalibrateArgs,
         calibrate::run
     ),
+    #[cfg(unix)]
     verb!(
         "record",
         Group::Prove,
@@ -503,6 +508,7 @@ pub(crate) const VERBS: &[Verb] = &[
         record::RecordArgs,
         |a, _| record::run(a)
     ),
+    #[cfg(unix)]
     verb!(
         "restore",
         Group::Prove,
@@ -511,6 +517,7 @@ pub(crate) const VERBS: &[Verb] = &[
         restore::RestoreArgs,
         |a, _| restore::run(a)
     ),
+    #[cfg(unix)]
     Verb {
         words: "lab run",
         group: Group::Prove,
@@ -557,6 +564,7 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         all: false,
     },
+    #[cfg(unix)]
     verb!(
         "lab build",
         Group::Prove,
@@ -565,6 +573,7 @@ pub(crate) const VERBS: &[Verb] = &[
         lab::build::BuildArgs,
         |a, _| lab::build::run(&a)
     ),
+    #[cfg(unix)]
     verb!(
         "lab fetch",
         Group::Prove,
@@ -573,6 +582,7 @@ pub(crate) const VERBS: &[Verb] = &[
         lab::FetchArgs,
         |a, _| lab::run_fetch(&a)
     ),
+    #[cfg(unix)]
     verb!(
         "lab list",
         Group::Prove,
@@ -640,6 +650,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 Asked(""),
                 |given| given.paths().len() > 1 && sleeps(given)
             ),
+            #[cfg(unix)]
             form!("kernels", "Kernels", ["lab compare"], lab::compare::CompareArgs, |a, _| {
                 lab::compare::run(&a)
             }),
@@ -713,6 +724,7 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         all: false,
     },
+    #[cfg(unix)]
     verb!(
         "hold",
         Group::Improve,
@@ -721,6 +733,7 @@ pub(crate) const VERBS: &[Verb] = &[
         idle::hold::HoldArgs,
         |a, _| idle::hold::run(&a)
     ),
+    #[cfg(unix)]
     verb!(
         "sync",
         Group::Improve,

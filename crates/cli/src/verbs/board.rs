@@ -134,7 +134,7 @@ pub(crate) struct TreeArgs {
     #[arg(long, value_name = "V", default_value = "7.3")]
     pub kernel: String,
     /// For a device tree: what the kernel is told; what it does by itself, if absent.
-    #[arg(long, value_name = "rpm|on|permissive|off", value_parser = super::lab::graft::mode)]
+    #[arg(long, value_name = "rpm|on|permissive|off", value_parser = mode)]
     pub fw_devlink: Option<Mode>,
     /// For a device tree: the kernel is told fw_devlink.strict=1.
     #[arg(long)]
@@ -143,6 +143,11 @@ pub(crate) struct TreeArgs {
     /// before devices is read from it; without, that of Debian's images is known.
     #[arg(long, value_name = "FILE")]
     pub early_of: Option<PathBuf>,
+}
+
+/// A word of `fw_devlink=`.
+pub(crate) fn mode(text: &str) -> Result<Mode, String> {
+    Mode::find(text).ok_or_else(|| "write rpm, on, permissive or off".into())
 }
 
 impl TreeArgs {

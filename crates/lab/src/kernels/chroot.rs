@@ -234,7 +234,7 @@ exec chroot "$root" sh -c "$script" sh "$@""#;
         // A build that is killed takes its compilers with it.
         let mut c = Command::new("setpriv");
         c.args(["--pdeathsig", "KILL", "unshare", "--kill-child=KILL"]);
-        if !rustix::process::geteuid().is_root() {
+        if !dormouse_machine::process::is_root() {
             c.arg("--map-root-user");
         }
         c.args(["--mount", "--pid", "--fork", "sh", "-c", ENTER, "sh"])

@@ -3,10 +3,8 @@
 
 use super::mount::{Mount, Skipped, Why};
 use crate::root::Root;
-use rustix::fs::{AtFlags, OFlags, StatxFlags};
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use crate::system;
+use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -58,14 +56,11 @@ pub fn open(root: &Root, mounts: Vec<Mount>, skipped: &mut Vec<Skipped>) -> Vec<
     out
 }
 
-/// The folder at `place`, if it is that of the mount with number `id`.
+/// The folder at `place`, if it is that of the mount with number `id`: another file system
+/// may lie on top.
 fn open_one(place: &Path, id: u64) -> Option<File> {
-    let flags = OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(place).ok()?;
-    // Another file system may lie on top (mount number: since 5.8).
-    let seen = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-    let told = seen.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    (!told || seen.stx_mnt_id == id).then_some(file)
+    let (file, mount) = system::folder(place)?;
+    mount.is_none_or(|m| m == id).then_some(file)
 }
 
 /// How a child is started: the program and its first arguments. Standard input is the
@@ -123,7 +118,7 @@ impl Flush {
             Some(0) => Done::Written(self.begin.elapsed()),
             Some(code) => Done::Failed(code),
             // Whoever killed it, its data may not be written.
-            None => Done::Failed(rustix::io::Errno::INTR.raw_os_error()),
+            None => Done::Failed(system::INTERRUPTED),
         };
         self.child = None;
     }
@@ -131,15 +126,16 @@ impl Flush {
 
 /// What a child does: syncs the file system of standard input. The error number.
 pub fn child() -> i32 {
-    match rustix::fs::syncfs(rustix::stdio::stdin()) {
+    match system::sync_standard_input() {
         Ok(()) => 0,
-        Err(e) => io::Error::from(e).raw_os_error().unwrap_or(1),
+        Err(e) => e.raw_os_error().unwrap_or(1),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{AtFlags, StatxFlags};
 
     fn mount(at: &str, id: u64) -> Mount {
         let [device, kind] = ["8:1", "ext4"].map(String::from);

@@ -14,6 +14,7 @@ pub mod mount;
 
 use crate::guard::{self, Guard, Observer, Restored, Step};
 use crate::root::Root;
+use crate::system;
 use count::Count;
 use disk::{Disk, Sample};
 use flush::{Done, Flush, Open, Program};
@@ -248,7 +249,7 @@ pub fn run(
         match arm(root, first, observer) {
             Ok(()) => out.armed = true,
             // The count is not that of the start (pm_save_wakeup_count, 6.12).
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => {
+            Err(e) if e.raw_os_error() == Some(system::INVALID) => {
                 out.end = End::Wakeup(count.who(root));
             }
             Err(e) => return Err(Error::NotArmed(e)),
@@ -427,7 +428,7 @@ impl Disks {
         }
         self.apart = false;
         let read = |path: &str| self.root.read(path).unwrap_or_default();
-        let page = rustix::param::page_size() as u64;
+        let page = system::page_size();
         let sample = Sample::parse_whole(&read("/proc/meminfo"), &read("/proc/vmstat"), page)
             .ok_or(Error::NoDisks)?;
         self.take(String::new(), at, sample);

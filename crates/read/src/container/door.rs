@@ -217,7 +217,7 @@ impl Door {
     fn bytes_of(&self, path: &Path) -> Result<Bytes, ReadError> {
         count(path);
         if path.as_os_str() == "-" {
-            return Ok(Bytes::Owned(self.all_of(path, std::io::stdin().lock())?));
+            return Ok(Bytes::Owned(self.all_of(path, std::io::stdin().lock(), 0)?));
         }
         let file = std::fs::File::open(path).map_err(|e| io(path, e))?;
         let meta = file.metadata().map_err(|e| io(path, e))?;
@@ -226,17 +226,19 @@ impl Door {
                 unpacked::packed(path, self, &self.limits).map_err(|e| io(path, e))?,
             ));
         }
-        if meta.is_file() && meta.len() > 0 {
+        // Without an operating system, in the page, nothing can be mapped.
+        if cfg!(unix) && meta.is_file() && meta.len() > 0 {
             return Ok(Bytes::Mapped(map::map(&file).map_err(|e| io(path, e))?));
         }
         // Pipes, /proc and tracefs files have no length to map.
-        Ok(Bytes::Owned(self.all_of(path, file)?))
+        Ok(Bytes::Owned(self.all_of(path, file, meta.len())?))
     }
 
-    /// All of `reader`, at most the limit.
-    fn all_of(&self, path: &Path, reader: impl Read) -> Result<Vec<u8>, ReadError> {
+    /// All of `reader`, at most the limit; so many bytes are expected.
+    fn all_of(&self, path: &Path, reader: impl Read, length: u64) -> Result<Vec<u8>, ReadError> {
         let limit = self.limits.unpacked;
         let mut bytes = Vec::new();
+        bytes.try_reserve(length.min(limit) as usize).map_err(|e| io(path, e.into()))?;
         reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| io(path, e))?;
         if bytes.len() as u64 > limit {
             return Err(ReadError::TooLarge { path: path.to_owned(), limit });

@@ -15,6 +15,7 @@ use std::fs::File;
 pub(super) fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: see above; the map is private to this process and read only.
     let map = unsafe { Mmap::map(file)? };
+    #[cfg(unix)]
     let _ = map.advise(memmap2::Advice::Sequential);
     Ok(map)
 }

@@ -9,9 +9,8 @@ use dormouse_idle::knob::{dma_latency, resume_latency};
 use dormouse_machine::guard::NoObserver;
 use dormouse_machine::hold::{Hold, MACHINE, WAKEUP_LIMIT, hold};
 use dormouse_machine::journal;
-use dormouse_machine::process::stop_on_signal;
+use dormouse_machine::process::{code_of, stop_on_signal};
 use dormouse_machine::root::Root;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
@@ -78,13 +77,14 @@ pub fn run(args: &HoldArgs) -> Result<()> {
 /// As a shell says how a command ended: its exit code, or 128 and the signal
 /// that ended it (POSIX, shell command language, 2.8.2).
 fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|s| 128 + s));
+    let code = code_of(status);
     code.and_then(|c| u8::try_from(c).ok()).unwrap_or(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
 
     #[test]
     fn a_command_that_a_signal_ends_has_the_code_that_a_shell_gives() {

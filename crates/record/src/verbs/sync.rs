@@ -11,7 +11,7 @@ use dormouse_machine::journal;
 use dormouse_machine::presync::flush::{self, Done, Program};
 use dormouse_machine::presync::mount::Why;
 use dormouse_machine::presync::{self, Ask, End, Error, Outcome, Seen, Until, Watched};
-use dormouse_machine::process::{is_root, stop_on_signal};
+use dormouse_machine::process::{is_root, make_executable, stop_on_signal};
 use dormouse_machine::root::Root;
 use dormouse_words::presync as written;
 use std::io;
@@ -220,7 +220,6 @@ fn asked(args: &SyncArgs, seen: &Seen) -> Result<()> {
 
 /// Writes the files that run this before each sleep.
 fn hook(dir: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let program = std::env::current_exe().context("cannot tell where this program lies")?;
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     for (name, text, executable) in written::hooks(&program.display().to_string()) {
@@ -228,8 +227,7 @@ fn hook(dir: &Path) -> Result<()> {
         let failed = || format!("cannot write {}", path.display());
         std::fs::write(&path, text).with_context(failed)?;
         if executable {
-            let mode = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(&path, mode).with_context(failed)?;
+            make_executable(&path).with_context(failed)?;
         }
         wrote(&path, "; its head says how to install and undo it.");
     }

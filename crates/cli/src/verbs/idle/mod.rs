@@ -9,4 +9,5 @@ pub(crate) mod show;
 pub(crate) mod tune;
 pub(crate) mod verify;
 
+#[cfg(unix)]
 pub(crate) use dormouse_record::verbs::hold;

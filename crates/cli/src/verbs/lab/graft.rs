@@ -2,6 +2,7 @@
 
 use super::{MachineArgs, find_kernel, make_machine};
 use crate::terminal;
+use crate::verbs::board::mode;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::failure::Usage;
@@ -38,11 +39,6 @@ pub(crate) struct GraftArgs {
     /// Print a table, a line a tree, and fail if anything differs.
     #[arg(long)]
     summary: bool,
-}
-
-/// A word of `fw_devlink=`.
-pub(crate) fn mode(text: &str) -> Result<Mode, String> {
-    Mode::find(text).ok_or_else(|| "write rpm, on, permissive or off".into())
 }
 
 /// Runs the verb.

@@ -1,0 +1,39 @@
+//! What only an operating system has. The page that reads is built without one
+//! (`wasm32-wasip1`), and there no guest is started.
+
+#[cfg(not(unix))]
+pub(crate) use none::*;
+#[cfg(unix)]
+pub(crate) use unix::*;
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+    pub(crate) use std::os::unix::fs::symlink;
+    pub(crate) use std::os::unix::net::UnixStream as Socket;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// The socket at `path`, of which a read waits no longer than `limit`.
+    pub(crate) fn connect(path: &Path, limit: Duration) -> io::Result<Socket> {
+        let socket = Socket::connect(path)?;
+        socket.set_read_timeout(Some(limit))?;
+        Ok(socket)
+    }
+}
+
+#[cfg(not(unix))]
+mod none {
+    pub(crate) use std::fs::File as Socket;
+    use std::io;
+    use std::path::Path;
+    use std::time::Duration;
+
+    pub(crate) fn connect(_: &Path, _: Duration) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn symlink(_: impl AsRef<Path>, _: impl AsRef<Path>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
