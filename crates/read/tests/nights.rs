@@ -244,7 +244,10 @@ fn logind_alone_tells_nights_requests_that_follow_at_once_and_lids_in_any_months
             "22:09:00 elm systemd-logind[9]: Op",
             "22:09:00 elm systemd-logind[9]: Lid opened.\nx 03 22:09:00 elm systemd-logind[9]: Op",
         );
-        assert!(found(&opened).iter().all(|f| !f.sentence.contains("opens the lid that was closed")), "{month}");
+        assert!(
+            found(&opened).iter().all(|f| !f.sentence.contains("opens the lid that was closed")),
+            "{month}"
+        );
     }
 }
 
