@@ -1,5 +1,6 @@
 //! CPU idle states for a terminal, for programs, and as files that set them.
 
+mod absent;
 pub mod apply;
 pub mod check;
 mod contrast;

@@ -11,7 +11,6 @@ use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::cpulist::named as cpus;
 use dormouse_idle::doubt::Doubt;
-use dormouse_idle::fault::faults;
 use dormouse_idle::governors::Kind;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
@@ -65,7 +64,7 @@ pub fn show(page: &Page) -> String {
     // Among many machines, and beside a trace, one that has none is not the subject.
     let few = page.traces.is_empty() && page.snapshots.len() <= FEW;
     let others = !page.snapshots.is_empty() || !page.runs.is_empty();
-    parts.extend(absent(page.absent, others).filter(|_| few));
+    parts.extend(super::absent::text(page.absent, others).filter(|_| few));
     for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
         let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
         parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
@@ -92,7 +91,7 @@ pub fn show(page: &Page) -> String {
     }
     parts.extend(page.runs.iter().map(|r| super::turbostat::text(r, page.limits)));
     parts.extend(page.beside.map(super::turbostat::beside));
-    parts.extend(absent(page.absent, false).filter(|_| !few));
+    parts.extend(super::absent::text(page.absent, false).filter(|_| !few));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
         out += &doubts(&of_snapshot(s));
@@ -104,22 +103,6 @@ pub fn show(page: &Page) -> String {
     }
     out += &follow(page);
     out
-}
-
-/// That there are no states; what else the text has is another answer.
-fn absent(list: &[Absent], others: bool) -> Option<String> {
-    let found = faults(&[], &[], list).into_iter().next()?;
-    let mut out = wrap(&safe(&found.sentence));
-    for e in &found.evidence {
-        out += &wrap(&format!("Line {} says so: {}", e.line, safe(&e.text)));
-    }
-    if others {
-        out += &wrap(
-            "What stands below is another answer of the text, of another machine, kernel or \
-             moment: it says nothing of this one.",
-        );
-    }
-    Some(out)
 }
 
 fn name(r: &Row) -> String {
