@@ -113,7 +113,7 @@ fn disabled(s: &Section) -> Option<Finding> {
                 cpulist::named(&s.cpus)
             ))
             .change(
-                &format!(
+                format!(
                     "echo 0 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{}/disable",
                     deepest.state
                 ),

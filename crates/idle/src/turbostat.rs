@@ -51,6 +51,18 @@ const POWERED: [&str; 3] = ["PkgWatt", "CorWatt", "RAMWatt"];
 /// A core that is awake for this share keeps the package awake, thousandths of a per cent.
 const ALWAYS: i64 = 99_000;
 
+/// A state that the table has and that nobody entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unentered {
+    /// The deepest state that was entered.
+    pub used: String,
+    /// The next deeper one, which was not.
+    pub next: String,
+    /// The CPU that had the best chance, and for how long it was idle, in thousandths of a per
+    /// cent; nothing if all of them had.
+    pub idlest: Option<(u32, i64)>,
+}
+
 /// Where hardware stays shallower than the kernel asks, all thousandths of a per cent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFollowed {
@@ -187,16 +199,18 @@ impl Run {
         (shown && far).then_some(NotFollowed { asked, counted, deep: at })
     }
 
-    /// The deepest state of the kernel's that was entered at all, the next deeper one that
-    /// was not, and the CPU that had the best chance (`None` is all of them), if CPUs or one
-    /// of them was idle for most of the time.
-    pub fn unentered(&self) -> Option<(String, String, Option<(u32, i64)>)> {
+    /// A state of the kernel's that was not entered, if CPUs or one of them was idle for most of
+    /// the time.
+    pub fn unentered(&self) -> Option<Unentered> {
         let states = self.states();
         let rows = || self.intervals.iter().flat_map(|i| i.cpus.iter().chain([&i.machine]));
-        let used = |c: &&str| rows().any(|r| r.get(*c).is_some_and(|s| *s > 0));
-        let last = states.iter().rposition(|c| used(&c)).filter(|at| at + 1 < states.len())?;
+        let used = |c: &str| rows().any(|r| r.get(c).is_some_and(|s| *s > 0));
+        let last = states.iter().rposition(|c| used(c)).filter(|at| at + 1 < states.len())?;
         let name = |c: &str| c.trim_end_matches('%').to_owned();
-        let found = |who| Some((name(states[last]), name(states[last + 1]), who));
+        let found = |who| {
+            let (used, next) = (name(states[last]), name(states[last + 1]));
+            Some(Unentered { used, next, idlest: who })
+        };
         if self.work().is_some_and(|w| w <= HALF) {
             return found(None);
         }

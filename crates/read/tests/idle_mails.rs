@@ -1,6 +1,7 @@
 //! Idle states as mails bring them: wrapped, cut, two of a kind, an excerpt.
 
 use super::idle::{data, load, text};
+use dormouse_idle::turbostat::Unentered;
 use dormouse_read::idle::read_bytes;
 
 #[test]
@@ -355,7 +356,8 @@ fn a_state_that_idle_cpus_never_enter_is_named() {
     let text = "Core\tCPU\tBusy%\tPOLL\tC1\tC2\tPOLL%\tC1%\tC2%\n\
         -\t-\t3.00\t0\t700\t0\t0.00\t96.80\t0.00\n0\t0\t3.00\t0\t700\t0\t0.00\t96.80\t0.00\n";
     let r = read_bytes("t", text.as_bytes());
-    assert_eq!(r.runs[0].unentered(), Some(("C1".into(), "C2".into(), None)));
+    let unentered = Unentered { used: "C1".into(), next: "C2".into(), idlest: None };
+    assert_eq!(r.runs[0].unentered(), Some(unentered));
     let busy = text.replace("3.00", "98.00").replace("96.80", "1.80");
     assert_eq!(read_bytes("t", busy.as_bytes()).runs[0].unentered(), None);
     // What the text says of a limit is kept with its line.

@@ -409,8 +409,8 @@ fn stuck(text: &str, evidence: &Evidence) -> Option<Stuck> {
         return Some(of(name, Some(state.starts_with("off")), None));
     }
     let words = text.to_ascii_lowercase();
-    let is_of = |w: &&str| words.contains(w);
-    if !["domain", "genpd", "gdsc", "pgc"].iter().any(|w| is_of(&w)) {
+    let is_of = |w: &str| words.contains(w);
+    if !["domain", "genpd", "gdsc", "pgc"].into_iter().any(is_of) {
         return None;
     }
     let set = || {

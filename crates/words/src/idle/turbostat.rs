@@ -4,7 +4,7 @@ use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;
-use dormouse_idle::turbostat::{KeptUp, NotTold, Run, watts};
+use dormouse_idle::turbostat::{KeptUp, NotTold, Run, Unentered, watts};
 use std::fmt::Write as _;
 
 /// Thousandths of a per cent as `12.3 %`; a little is not nothing.
@@ -73,7 +73,7 @@ fn not_followed(r: &Run) -> Option<String> {
 /// The state that nobody entered though CPUs were idle, and what the text says that may keep
 /// them from it.
 fn unentered(r: &Run, limits: &[(u64, String)]) -> String {
-    let Some((used, next, who)) = r.unentered() else { return String::new() };
+    let Some(Unentered { used, next, idlest: who }) = r.unentered() else { return String::new() };
     let whose = match who {
         Some((cpu, idle)) => format!("CPU {cpu}, idle for {},", percent(idle)),
         None => "No CPU".into(),
