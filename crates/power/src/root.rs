@@ -100,8 +100,9 @@ impl Root {
 
 /// A sound card asks for its parts and says so in words of its own.
 fn is_of_parts(reason: &str) -> bool {
-    const WORDS: [&str; 6] = [
+    const WORDS: [&str; 7] = [
         "parse error",
+        "instantiate card",
         "snd_soc_register_card",
         "register card",
         "register the card",

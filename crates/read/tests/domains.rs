@@ -62,7 +62,7 @@ const CASES: [(&str, Verdict); 42] = [
     ("df-imx8mp-audiomix", Proven(&["probe-waits", "probe-failure-near", "card-waits"])),
     ("df-imx8mp-noc-harvey", Proven(&["probe-waits", "probe-waits-unsaid"])),
     ("df-imx8mp-noc-harvey2", Proven(&["probe-waits", "probe-waits-unsaid"])),
-    ("df-imx8mp-vpu-commitmsg", Proven(&["probe-failure-near"])),
+    ("df-imx8mp-vpu-commitmsg", Proven(&["domain-stuck", "probe-failure-near"])),
     ("df-mvebu-kiselev-log", Proven(&["supplier-no-device"])),
     ("df-mvebu-kiselev-mail", Silent),
     ("df-renesas-koelsch", Proven(&["supplier-no-device", "probe-waits", "card-waits"])),

@@ -58,6 +58,7 @@ pub struct Queue {
     pub expected: Option<u64>,
     /// That is what was measured: so many were under way all the time. It says that the job
     /// kept its queue full, not what a request would take alone, nor what limits the rate.
+    #[serde(rename = "explains")]
     pub full: bool,
     /// How the number under way stands to the number wanted.
     #[serde(skip)]

@@ -268,16 +268,21 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
         let tenths = q.under_way.saturating_add(50) / 100;
         let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
         let text = match (q.wanted, q.expected) {
-            (Some(n), Some(_)) if q.full => format!(
-                "{name}: {rate} IOPS with {} under way all the time{}. Fewer would each take less \
-                 if the drive is what limits the rate; only a run with another depth shows it.",
-                if j.others > 0 {
-                    format!("{under_way} of {}", plural(n as usize, "request"))
-                } else {
-                    plural(n as usize, "request")
-                },
-                if j.others > 0 { ", the others of its other directions" } else { "" }
-            ),
+            (Some(n), Some(e)) if q.full => {
+                let all = plural(n as usize, "request");
+                let (own, others) = match j.others > 0 {
+                    true => {
+                        (format!("{under_way} of {all}"), ", the others of its other directions,")
+                    }
+                    false => (all, ""),
+                };
+                format!(
+                    "{name}: {rate} IOPS with {own} under way all the time{others} make {} of each. \
+                     Fewer would each take less if the drive is what limits the rate; only a run \
+                     with another depth shows it.",
+                    time(ns(e))
+                )
+            }
             (Some(1), _) if q.fits == Fits::Yes => format!(
                 "{name}: one request at a time, so {rate} IOPS are all that this latency allows."
             ),
