@@ -23,6 +23,7 @@ mod idle_oracle;
 #[allow(dead_code, reason = "each module uses its own part")]
 #[path = "support/invariants.rs"]
 mod invariants;
+mod keeper;
 mod kernel_log;
 mod night;
 mod nights;
