@@ -4,6 +4,7 @@
 use crate::case::Case;
 use crate::finding::{Confidence, Evidence, Finding, Level};
 use crate::message::Message;
+use std::collections::HashMap;
 
 /// So many sentences above an excerpt say what it is, and so many below it.
 const ABOVE: usize = 2;
@@ -32,8 +33,8 @@ const AHEAD: [&str; 16] = [
     "before the fix",
 ];
 
-/// Said behind it.
-const BEHIND: [&str; 27] = [
+/// Said behind it. What helps for a while, such as a reboot, mends nothing.
+const BEHIND: [&str; 21] = [
     "'s fixed",
     "'s resolved",
     "'s solved",
@@ -42,10 +43,6 @@ const BEHIND: [&str; 27] = [
     "been fixed",
     "got fixed",
     "now fixed",
-    "fixed it",
-    "fixed this",
-    "fixed that",
-    "fixed for me",
     "is resolved",
     "was resolved",
     "been resolved",
@@ -57,8 +54,6 @@ const BEHIND: [&str; 27] = [
     "cannot reproduce",
     "can't reproduce",
     "not reproduce it any",
-    "all is well",
-    "works again",
     "was the old kernel",
     "was an old kernel",
 ];
@@ -79,34 +74,46 @@ fn has(sentence: &str, words: &[&str]) -> bool {
     words.iter().any(|w| lower.find(w).is_some_and(fact)) && !lower.trim_end().ends_with('?')
 }
 
-/// The sentence that says that the excerpt around a message is of an earlier time.
-fn said(case: &Case, line: u64) -> Option<&Message> {
-    let at = case.messages.iter().position(|m| m.line == line)?;
-    let is_sentence = |m: &&Message| !m.trust.is_of_a_kernel() && m.text.trim().contains(' ');
+/// Whether somebody says something in words.
+fn is_sentence(m: &Message) -> bool {
+    !m.trust.is_of_a_kernel() && m.text.trim().contains(' ')
+}
+
+/// The sentence that says that the excerpt around a place is of an earlier time.
+fn said(case: &Case, at: usize) -> Option<&Message> {
+    let logged = |m: &&Message| m.trust.is_of_a_kernel();
     let above = case.messages[..at].iter().rev().take(EXCERPT);
-    let above = above.skip_while(|m| m.trust.is_of_a_kernel()).take(ABOVE).filter(is_sentence);
+    let mut above = above.skip_while(logged).take(ABOVE).filter(|m| is_sentence(m));
     let below = case.messages[at + 1..].iter().take(EXCERPT);
-    let below = below.skip_while(|m| m.trust.is_of_a_kernel()).take(BELOW).filter(is_sentence);
+    let mut below = below.skip_while(logged).take(BELOW).filter(|m| is_sentence(m));
     let worked = |m: &Message| {
         let lower = m.text.to_ascii_lowercase();
         WORKED.iter().any(|w| lower.contains(w))
     };
-    let ahead = above.into_iter().find(|m| has(&m.text, &AHEAD) && !worked(m));
-    ahead.or_else(|| below.into_iter().find(|m| has(&m.text, &BEHIND)))
+    let ahead = above.find(|m| has(&m.text, &AHEAD) && !worked(m));
+    ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND)))
 }
 
-/// So much of such a sentence is quoted.
+/// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 100;
 
 /// Lowers what all its lines tell of an earlier time.
 pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
+    let speaks = |m: &Message| is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND));
+    if !case.messages.iter().any(speaks) {
+        return;
+    }
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for (at, m) in case.messages.iter().enumerate() {
+        places.entry(m.line).or_insert(at);
+    }
     for f in findings.iter_mut().filter(|f| f.level != Level::Note) {
-        let told: Option<Vec<&Message>> = f.evidence.iter().map(|e| said(case, e.line)).collect();
+        let of = |e: &Evidence| said(case, *places.get(&e.line)?);
+        let told: Option<Vec<&Message>> = f.evidence.iter().map(of).collect();
         let Some(first) = told.as_ref().and_then(|t| t.first()) else { continue };
         let words = first.text.trim().trim_end_matches([':', '.']);
-        let end = words.char_indices().nth(QUOTED).map_or(words.len(), |c| c.0);
-        f.sentence +=
-            &format!(" The text tells that as of an earlier time: \"{}\".", &words[..end]);
+        let words = &words[..words.floor_char_boundary(QUOTED)];
+        f.sentence += &format!(" The text tells that as of an earlier time: \"{words}\".");
         f.confidence = Confidence::Guess;
         f.level = f.level.max(Level::Risk);
         f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*first) });
@@ -133,6 +140,8 @@ mod tests {
             "Is that fixed?",
             "It is still there, until it is fixed.",
             "The machine no longer resumes:",
+            "After a reboot it works again.",
+            "Loading the module anew fixed it.",
         ] {
             assert!(!has(now, &AHEAD) && !has(now, &BEHIND), "{now}");
         }

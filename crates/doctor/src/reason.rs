@@ -30,55 +30,57 @@ const UNSURE: [&str; 10] = [
     " not ", "n't ", "unknown", "unclear", "no idea", "whether", "maybe", "perhaps", "might", "if ",
 ];
 
-/// So many lines of the text lie between a finding and such words at most, and so much of
-/// them is quoted.
+/// So many lines of the text lie between a finding and such words at most, and so many bytes
+/// of them are quoted.
 const NEAR: u64 = 25;
 const QUOTED: usize = 160;
 
-/// The words, with the line that they begin in, nearest to a line.
-fn written(case: &Case, line: u64) -> Option<(String, &Message)> {
-    let said = |m: &&Message| !m.trust.is_of_a_kernel();
-    let near = |m: &&Message| m.line.abs_diff(line) <= NEAR;
-    let mut best: Option<(u64, String, &Message)> = None;
-    let list: Vec<&Message> = case.messages.iter().filter(near).collect();
-    for (i, m) in list.iter().enumerate() {
+/// Each reason that somebody wrote, with the line that it begins in.
+fn written(case: &Case) -> Vec<(String, &Message)> {
+    let mut out = Vec::new();
+    for (i, m) in case.messages.iter().enumerate() {
         // A text that somebody set in is not a log for that.
-        let next = list.get(i + 1).filter(|n| n.line == m.line + 1);
+        let prose = !m.trust.is_of_a_kernel() || m.time.is_none() && m.text.contains(" ");
+        if !prose {
+            continue;
+        }
+        let next = case.messages.get(i + 1).filter(|n| n.line == m.line + 1);
         let text = [m.text.trim(), next.map_or("", |n| n.text.trim())].join(" ");
         let lower = text.to_ascii_lowercase();
-        let find = |w: &str| Some((lower.find(w)?, w.len()));
-        let Some((at, len)) = WORDS.iter().find_map(|w| find(w)) else { continue };
-        let begins = at < m.text.trim().len();
-        let prose = said(m) || m.time.is_none() && m.text.contains(" ");
+        let find = |w: &&str| Some((lower.find(*w)?, w.len()));
+        let Some((at, len)) = WORDS.iter().find_map(find) else { continue };
         // Offsets are those of the text: only letters of ASCII were changed.
         let start = text[..at].rfind(". ").map_or(0, |p| p + 2);
         let rest = &text[at + len..];
-        let end = rest.find([';']).or_else(|| rest.find(". ")).unwrap_or(rest.len());
+        let end = rest.find(';').or_else(|| rest.find(". ")).unwrap_or(rest.len());
         let sentence = text[start..at + len + end].trim().trim_end_matches(['.', ':']);
         let unsure = UNSURE.iter().any(|u| sentence.to_ascii_lowercase().contains(u));
-        if !begins || !prose || unsure || rest[..end].trim().is_empty() {
-            continue;
-        }
-        let away = m.line.abs_diff(line);
-        if best.as_ref().is_none_or(|b| away < b.0) {
-            best = Some((away, sentence.to_string(), m));
+        let begins = at < m.text.trim().len();
+        if begins && !unsure && !rest[..end].trim().is_empty() {
+            out.push((sentence[..sentence.floor_char_boundary(QUOTED)].to_string(), m));
         }
     }
-    let (_, sentence, m) = best?;
-    let cut = sentence.char_indices().nth(QUOTED).map_or(sentence.len(), |c| c.0);
-    Some((sentence[..cut].to_string(), m))
+    out
 }
 
-/// Lets findings without a reason give that of the writer, as his.
+/// Lets findings without a reason give that of the writer, as his: the nearest to a line.
 pub(crate) fn quote(case: &Case, findings: &mut [Finding]) {
-    for f in findings.iter_mut().filter(|f| f.sentence.contains(NONE)) {
-        let lines = f.evidence.iter().map(|e| e.line).filter(|l| *l > 0);
-        let Some((words, m)) = lines.into_iter().find_map(|l| written(case, l)) else { continue };
+    if !findings.iter().any(|f| f.sentence.contains(NONE)) {
+        return;
+    }
+    let all = written(case);
+    for f in findings.iter_mut() {
         let Some(at) = f.sentence.find(NONE) else { continue };
+        let nearest = |line: u64| {
+            let near = all.iter().filter(|w| w.1.line.abs_diff(line) <= NEAR);
+            near.min_by_key(|w| w.1.line.abs_diff(line))
+        };
+        let mut lines = f.evidence.iter().map(|e| e.line).filter(|l| *l > 0);
+        let Some((words, m)) = lines.find_map(nearest) else { continue };
         let end = f.sentence[at..].find('.').map_or(f.sentence.len(), |e| at + e + 1);
         f.sentence.replace_range(at..end, &format!("Its writer gives the reason: \"{words}\"."));
         if f.evidence.iter().all(|e| e.line != m.line) {
-            f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+            f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*m) });
         }
     }
 }

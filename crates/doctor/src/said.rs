@@ -193,9 +193,12 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
 
 /// Messages of attempts whose beginning is not in the text, as far as it goes on with them.
 fn parts(case: &Case) -> impl Iterator<Item = &Message> {
-    case.parts.iter().flat_map(|&(first, closed)| {
-        let next = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
-        let end = next.filter(|n| *n > first).min().unwrap_or(case.messages.len());
+    let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
+    let mut begins: Vec<usize> = begins.collect();
+    begins.sort_unstable();
+    case.parts.iter().flat_map(move |&(first, closed)| {
+        let next = begins.get(begins.partition_point(|b| *b <= first));
+        let end = next.copied().unwrap_or(case.messages.len());
         let all = &case.messages[first..end];
         let exit = |m: &Message| m.says("suspend exit") || m.says("hibernation exit");
         let exit = all.iter().position(exit).filter(|_| closed).map_or(all.len(), |at| at + 1);

@@ -60,7 +60,8 @@ fn none(absent: &[Absent]) -> Option<Finding> {
             ))
             .look(
                 "See which driver should offer states (of ACPI, PSCI, the device tree, or the \
-                 processor's own) and why it is not built or finds none: dmesg | grep -i idle.",
+                 processor's own) and why it is not built or finds none: dmesg | grep -i idle. In a \
+                 virtual machine that is usual, and its host has them.",
             )
             .shown_by(lines),
     )

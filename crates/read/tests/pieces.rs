@@ -1,4 +1,4 @@
-//! Texts that hold a piece of a sleep, or whose keeper was frozen with everybody else.
+//! Texts that hold a piece of a sleep.
 
 use dormouse_base::cycle::{Cycle, Mode, Outcome};
 use dormouse_base::phase::Phase;
@@ -11,59 +11,6 @@ use dormouse_read::{Options, read_bytes};
 pub(crate) fn cycles(text: &str) -> Vec<Cycle> {
     let reading = read_bytes("log", text.as_bytes(), &Options::default());
     reading.map_or(Vec::new(), |r| r.captures.into_iter().flat_map(|c| c.cycles).collect())
-}
-
-/// A night whose keeper wrote all from the freezing on in the morning, `step` microseconds a
-/// line.
-fn caught_up(step: usize) -> String {
-    let evening = ["PM: suspend entry (s2idle)", "Filesystems sync: 0.011 seconds"];
-    let morning = [
-        "Freezing user space processes",
-        "Freezing user space processes completed (elapsed 0.003 seconds)",
-        "OOM killer disabled.",
-        "Freezing remaining freezable tasks",
-        "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)",
-        "printk: Suspending console(s) (use no_console_suspend to debug)",
-        "ACPI: EC: interrupt blocked",
-        "ACPI: EC: interrupt unblocked",
-        "OOM killer enabled.",
-        "Restarting tasks: Starting",
-        "Restarting tasks: Done",
-        "PM: suspend exit",
-    ];
-    let first = evening.iter().enumerate().map(|(i, t)| {
-        format!("2026-03-05T23:10:02.{:06}+0100 crake kernel: {t}\n", 100_000 + i * 12_000)
-    });
-    let last = morning.iter().enumerate().map(|(i, t)| {
-        format!("2026-03-06T06:31:40.{:06}+0100 crake kernel: {t}\n", 5_000 + i * step)
-    });
-    first.chain(last).collect()
-}
-
-#[test]
-fn a_night_before_the_freezing_is_the_keepers() {
-    let list = cycles(&caught_up(400));
-    let c = &list[0];
-    assert_eq!((list.len(), c.outcome, c.asleep), (1, Outcome::Slept, None));
-    assert!(c.end - c.start < Ns::from_ms(40), "{c:?}");
-    assert!(c.exit.is_some_and(|e| e - c.end < Ns::from_ms(40)), "{c:?}");
-    // The log breaks off before anybody thaws, or has no more of that than its last line.
-    let night = Ns::from_ms(26_497_893);
-    let text = caught_up(20);
-    for kept in [3, 5, 8] {
-        let cut: String = text.lines().take(kept).map(|l| format!("{l}\n")).collect();
-        let end = text.lines().last().expect("a line");
-        for text in [cut.clone(), format!("{cut}{end}\n")] {
-            let c = &cycles(&text)[0];
-            let until = c.exit.unwrap_or(c.end).max(c.end);
-            assert!(until - c.start < Ns::from_ms(40), "{text}\n{c:?}");
-            let slept = c.asleep_elsewhere.expect("a night");
-            assert!((slept - night).0.abs() < 20_000_000, "{slept:?}");
-        }
-    }
-    // A keeper who was awake saw devices come back, so his pause is one.
-    let slow = cycles(&caught_up(40_000));
-    assert!(slow[0].end - slow[0].start > Ns::from_ms(3_600_000), "{slow:?}");
 }
 
 #[test]

@@ -408,6 +408,10 @@ fn stuck(text: &str, evidence: &Evidence) -> Option<Stuck> {
         let name = name.rsplit(' ').next().unwrap_or(name);
         return Some(of(name, Some(state.starts_with("off")), None));
     }
+    // All words below have it, and few other lines.
+    if !text.contains("ailed") {
+        return None;
+    }
     let words = text.to_ascii_lowercase();
     let is_of = |w: &str| words.contains(w);
     if !["domain", "genpd", "gdsc", "pgc"].into_iter().any(is_of) {

@@ -108,6 +108,7 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
     let mut out: Vec<Cost<'_>> = Vec::new();
     let all = charges(case);
     let known = is_known(case);
+    let one_night = turns::asleep(case).is_some_and(|a| a.1 == 1 && a.0 >= HOUR);
     let lasted = case.night.items.iter().any(|i| matches!(i.fact, Fact::Lasted(_)));
     for gauge in [Gauge::Energy, Gauge::Charge, Gauge::Percent] {
         if !out.is_empty() {
@@ -119,15 +120,16 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
                 n.2.battery == c.battery || n.2.battery.is_empty() || c.battery.is_empty()
             });
             let Some((end, later, d)) = next else { continue };
-            let slept = case.night.between(*at, *end).iter().any(|i| {
-                matches!(
-                    i.fact,
-                    Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { begins: true, .. }
-                )
-            }) || case.attempts.iter().any(|a| {
-                let line = case.messages[a.first].line;
-                item.line < line && line < later.line
-            }) || c.value > d.value && is_a_night(case, item.line, later.line);
+            let slept =
+                case.night.between(*at, *end).iter().any(|i| {
+                    matches!(
+                        i.fact,
+                        Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { begins: true, .. }
+                    )
+                }) || case.attempts.iter().any(|a| {
+                    let line = case.messages[a.first].line;
+                    item.line < line && line < later.line
+                }) || one_night && c.value > d.value && tells_a_night(case, item.line, later.line);
             let clocked = c.at.is_some() && d.at.is_some() && c.at != d.at;
             // Programs say before and after of many things, and people of more.
             let sides = (c.side, d.side) == (Some(Side::Before), Some(Side::After))
@@ -177,7 +179,7 @@ fn pairs(case: &Case) -> Vec<Cost<'_>> {
 
 /// Whether what a person notes between two readings tells that the sleep of the text lies there:
 /// the first is of the evening, the second of the morning.
-fn is_a_night(case: &Case, first: u64, last: u64) -> bool {
+fn tells_a_night(case: &Case, first: u64, last: u64) -> bool {
     const WORDS: [&str; 9] = [
         "morning",
         "overnight",
@@ -189,7 +191,7 @@ fn is_a_night(case: &Case, first: u64, last: u64) -> bool {
         "after suspend",
         "after resum",
     ];
-    if last - first > NOTES || !turns::asleep(case).is_some_and(|a| a.1 == 1 && a.0 >= HOUR) {
+    if last - first > NOTES {
         return false;
     }
     let between = case.messages.iter().filter(|m| first < m.line && m.line < last);
