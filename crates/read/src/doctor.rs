@@ -2,6 +2,7 @@
 //! log, a part of one in a mail, a ticket with excerpts.
 
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
+use crate::grams::Asked;
 use crate::klog::{self, Examples, Item, MARKS, NEWEST_FIRST, order_of};
 use crate::night;
 use crate::part::Part;
@@ -17,7 +18,6 @@ use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, JudgedCase, Words};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -118,12 +118,13 @@ pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<JudgedCase>> {
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
-    read_beside(name, bytes, &mut Tracker::new())
+    read_beside(name, &Asked::of(bytes), &mut Tracker::new())
 }
 
 /// Reads a log for its cycles, which go to `tracker`, and for its messages: both have
 /// the same attempts to sleep.
-pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Text<Case> {
+pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) -> Text<Case> {
+    let bytes = asked.bytes();
     if let Some(none) = text::none(name, bytes) {
         return none;
     }
@@ -171,11 +172,11 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
     case.way = if newest_first {
         case.night.clocks_turn();
         let (bytes, numbers) = klog::turned(bytes);
-        let mut way = way::read(&bytes);
+        let mut way = way::read(&Asked::of(&bytes));
         way.renumber(|line| numbers.get(line as usize - 1).copied().unwrap_or(line));
         way
     } else {
-        way::read(bytes)
+        way::read(asked)
     };
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);
@@ -242,7 +243,7 @@ impl Listener<'_> {
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
-        let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
+        let text = text::lossy(text[..text.len().min(LONGEST)].trim_ascii_end()).into_owned();
         // What was cut off only adds pairs.
         let text = Words::known(text, record.pairs);
         let second = order_of(record.said).map(|s| s.1);
@@ -261,10 +262,6 @@ fn whole_logs(messages: &mut [Message]) {
             run.iter_mut().for_each(|m| m.trust = Trust::Shown);
         }
     }
-}
-
-fn readable(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes.trim_ascii_end())
 }
 
 /// What a line without the prefix of a log is.

@@ -40,6 +40,7 @@ mod babeltrace;
 mod error;
 mod events;
 mod given;
+mod grams;
 mod input;
 mod merge;
 mod months;

@@ -5,6 +5,7 @@ use crate::capture_file::schema::CaptureFile;
 use crate::capture_file::{self, Error};
 use crate::container::Source;
 use crate::detect::{Format, detect};
+use crate::grams::Asked;
 use dormouse_base::loss::Losses;
 
 /// A capture file taken apart, with what was lost on the way; or why it cannot be.
@@ -13,6 +14,8 @@ pub(crate) type Taken = Result<(CaptureFile, Losses), Error>;
 /// An input, recognised.
 pub(crate) struct Part<'a> {
     pub source: Source<'a>,
+    /// Its bytes, to be asked for words.
+    pub asked: Asked<'a>,
     pub format: Format,
     /// Of a capture file.
     pub taken: Option<Taken>,
@@ -23,7 +26,7 @@ impl<'a> Part<'a> {
     pub(crate) fn of(source: Source<'a>) -> Part<'a> {
         let format = detect(source.bytes);
         let taken = (format == Format::CaptureFile).then(|| capture_file::read(source.bytes));
-        Part { source, format, taken }
+        Part { asked: Asked::of(source.bytes), source, format, taken }
     }
 
     /// The same input with other bytes.
@@ -33,7 +36,7 @@ impl<'a> Part<'a> {
     {
         let Source { name, group, damage, .. } = &self.source;
         let source = Source { name, group, bytes, damage: damage.clone() };
-        Part { source, format: self.format, taken: None }
+        Part { source, asked: Asked::of(bytes), format: self.format, taken: None }
     }
 
     /// The members of a capture file that can be read.

@@ -7,6 +7,7 @@ use crate::domains::{self, PowerPass};
 use crate::event::{EventSink, Fan};
 use crate::events::events;
 use crate::ftrace::Beside;
+use crate::grams::Asked;
 use crate::idle::{IdleReading, Keep, Traces};
 use crate::part::Part;
 use crate::storage::{StoragePass, StorageReading};
@@ -140,7 +141,8 @@ impl Pass {
         let beside = beside.or(quoted);
         let text = beside.as_deref().unwrap_or(part.source.bytes);
         if wanted.power {
-            self.power.add(&part, text);
+            let beside = beside.as_deref().map(Asked::of);
+            self.power.add(&part, beside.as_ref().unwrap_or(&part.asked));
         }
         if wanted.said {
             // A log was read for its cycles and its words.
@@ -293,7 +295,7 @@ impl Machines {
         match (lines, heard) {
             (Some(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
             (_, Some(list)) if part.format == Format::KernelLog => {
-                let text = crate::doctor::read_beside(source.name, source.bytes, tracker);
+                let text = crate::doctor::read_beside(source.name, &part.asked, tracker);
                 list.push(Heard::of_log(text));
             }
             _ => lost = parse_one(part.format, source.bytes, tracker, others),

@@ -5,6 +5,7 @@ use crate::container::Source;
 use crate::months;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::pairs::Pairs;
+use std::borrow::Cow;
 
 /// One text.
 #[derive(Clone, Debug, Default)]
@@ -81,9 +82,9 @@ pub(crate) fn find_known(line: &[u8], pairs: &Pairs, word: &[u8]) -> Option<usiz
     if pairs.may_have(word) { find(line, word) } else { None }
 }
 
-/// Whether a text has one of `words`, found without a look at each line.
-pub(crate) fn has_any(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|w| memchr::memmem::find(text.as_bytes(), w.as_bytes()).is_some())
+/// As `String::from_utf8_lossy`, whose first look goes byte by byte: text mostly is text.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Where the last one begins.

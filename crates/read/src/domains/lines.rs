@@ -1,7 +1,7 @@
 //! Lines of a text that may be a mail: quote marks off, blanks in front kept,
 //! because tables need them.
 
-use crate::text::unstamped;
+use crate::text::{lossy, unstamped};
 use std::borrow::Cow;
 
 /// Longest line that is looked at in full.
@@ -137,7 +137,7 @@ impl<'a> Lines<'a> {
         let words = rest.trim_ascii_start();
         let blank = &rest[..rest.len() - words.len()];
         let indent = blank.iter().map(|&b| if b == b'\t' { 8 } else { 1 }).sum();
-        Line { quotes, indent, text: String::from_utf8_lossy(words) }
+        Line { quotes, indent, text: lossy(words) }
     }
 }
 

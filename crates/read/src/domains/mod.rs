@@ -26,6 +26,7 @@ mod whole;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::ftrace::Beside;
+use crate::grams::Asked;
 use crate::klog::{Item, Record, records};
 use crate::part::{Part, Taken};
 use crate::text::{self, LONGEST, Text};
@@ -85,7 +86,7 @@ pub(crate) struct PowerPass {
 
 impl PowerPass {
     /// Reads `part`: its `text`, or what stands in it beside the events of a trace.
-    pub(crate) fn add(&mut self, part: &Part<'_>, text: &[u8]) {
+    pub(crate) fn add(&mut self, part: &Part<'_>, text: &Asked<'_>) {
         // A file of debugfs without its name says little: those of a folder are one text.
         if !self.small.add(&part.source) {
             self.texts.push(read_part(part, text).of(&part.source));
@@ -93,12 +94,13 @@ impl PowerPass {
     }
 
     pub(crate) fn finish(mut self) -> Vec<Text<Case>> {
-        self.texts.extend(self.small.text().map(|(name, lines)| of_text(&name, &lines)));
+        self.texts
+            .extend(self.small.text().map(|(name, lines)| of_text(&name, &Asked::of(&lines))));
         self.texts
     }
 }
 
-fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Case> {
+fn read_part(part: &Part<'_>, text: &Asked<'_>) -> Text<Case> {
     let (name, bytes) = (part.source.name, part.source.bytes);
     match (part.format, &part.taken) {
         (Format::DeviceTree, _) => whole::of_tree(name, bytes),
@@ -111,19 +113,20 @@ fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Case> {
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
     let part = Part::of(Source { name, group: "", bytes, damage: None });
     match part.format {
-        Format::Ftrace => read_part(&part, &Beside::of(bytes)),
-        _ => read_part(&part, bytes),
+        Format::Ftrace => read_part(&part, &Asked::of(&Beside::of(bytes))),
+        _ => read_part(&part, &part.asked),
     }
 }
 
 /// Reads a text.
-fn of_text(name: &str, bytes: &[u8]) -> Text<Case> {
+fn of_text(name: &str, asked: &Asked<'_>) -> Text<Case> {
     let mut text = Text { name: name.into(), ..Text::default() };
-    let plain = without_no_break_spaces(bytes);
-    let bytes = plain.as_deref().unwrap_or(bytes);
-    tables(bytes, &mut text);
-    messages(bytes, &mut text.case);
-    lives(bytes, &mut text.case);
+    let plain = without_no_break_spaces(asked.bytes());
+    let plain = plain.as_deref().map(Asked::of);
+    let asked = plain.as_ref().unwrap_or(asked);
+    tables(asked, &mut text);
+    messages(asked, &mut text.case);
+    lives(asked.bytes(), &mut text.case);
     text
 }
 
@@ -145,8 +148,8 @@ fn without_no_break_spaces(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads tables and small files.
-fn tables(bytes: &[u8], text: &mut Text<Case>) {
-    let lines = Lines::new(bytes);
+fn tables(asked: &Asked<'_>, text: &mut Text<Case>) {
+    let lines = Lines::new(asked.bytes());
     let case = &mut text.case;
     if files::whole_list(&lines) {
         for at in 0..lines.len() {
@@ -154,11 +157,8 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
         }
         return;
     }
-    let mut places: Vec<usize> = PLACES
-        .iter()
-        .flat_map(|needle| memmem::find_iter(bytes, needle))
-        .map(|at| lines.place(at))
-        .collect();
+    let mut places: Vec<usize> =
+        PLACES.iter().flat_map(|needle| asked.places(needle)).map(|at| lines.place(at)).collect();
     places.sort_unstable();
     places.dedup();
     // A table is read once: places inside it are passed over.
@@ -244,15 +244,16 @@ struct Open {
 }
 
 /// Reads messages.
-fn messages(bytes: &[u8], case: &mut Case) {
+fn messages(asked: &Asked<'_>, case: &mut Case) {
+    let bytes = asked.bytes();
     // Most texts have few of the words: only those are looked for in each line.
     let present: Vec<memmem::Finder<'static>> = said::STEMS
         .iter()
-        .filter(|s| memmem::find(bytes, s).is_some())
+        .filter(|s| asked.has(s))
         .map(|s| memmem::Finder::new(*s))
         .chain([memmem::Finder::new(b"requests probe defer")])
         .collect();
-    if present.len() == 1 && memmem::find(bytes, b"robe defer").is_none() && !wraps(bytes) {
+    if present.len() == 1 && !asked.has(b"robe defer") && !wraps(asked) {
         return;
     }
     let lines = Lines::new(bytes);
@@ -337,10 +338,8 @@ fn asks(text: &[u8], case: &mut Case) -> bool {
 }
 
 /// Words that a mail program may have torn apart.
-fn wraps(bytes: &[u8]) -> bool {
-    [&b"Fixed dependency\n"[..], b"deferred\n", b"probe\n"]
-        .iter()
-        .any(|w| memmem::find(bytes, w).is_some())
+fn wraps(asked: &Asked<'_>) -> bool {
+    asked.has_any(&[&b"Fixed dependency\n"[..], b"deferred\n", b"probe\n"])
 }
 
 /// A line that ends inside a message.
@@ -495,7 +494,7 @@ fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
     let mut text = Text { name: name.into(), ..Text::default() };
     match taken {
         Ok((file, losses)) => {
-            text = of_text(name, &file.domains);
+            text = of_text(name, &Asked::of(&file.domains));
             text.losses.list.extend(losses.list.iter().cloned());
             let board = file.of_board();
             let of_board = |name: &str| board.get(name).copied().unwrap_or(name).to_string();

@@ -2,7 +2,7 @@
 //! there, of a test that found none.
 
 use super::between::{is_command, plain};
-use crate::text::has_any;
+use crate::grams::Asked;
 use dormouse_idle::absent::Absent;
 
 /// Words of which each such answer has one.
@@ -59,8 +59,8 @@ fn lists(line: &str) -> bool {
 }
 
 /// Reads such answers.
-pub(super) fn read(name: &str, text: &str) -> Vec<Absent> {
-    if !has_any(text, &WORDS) {
+pub(super) fn read(name: &str, text: &str, asked: &Asked<'_>) -> Vec<Absent> {
+    if !asked.has_any(&WORDS) {
         return Vec::new();
     }
     let mut out: Vec<Absent> = Vec::new();

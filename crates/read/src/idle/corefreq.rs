@@ -1,7 +1,7 @@
 //! The table of idle states that CoreFreq prints: a row a figure, a column a
 //! state, with bars or blanks between.
 
-use crate::text::has_any;
+use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Snapshot, StateSeen};
 
@@ -27,8 +27,8 @@ fn names(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Whether a text has such a table.
-pub(crate) fn is_corefreq(text: &str) -> bool {
-    if !has_any(text, &["Latency"]) {
+pub(crate) fn is_corefreq(text: &str, asked: &Asked<'_>) -> bool {
+    if !asked.has_any(&["Latency"]) {
         return false;
     }
     let mut lines = text.lines();

@@ -38,7 +38,9 @@ use crate::capture_file::schema::CaptureFile;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::ftrace::Beside;
+use crate::grams::Asked;
 use crate::part::Part;
+use crate::text::lossy;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::absent::Absent;
 use dormouse_idle::snapshot::Snapshot;
@@ -195,7 +197,7 @@ impl IdleReading {
             }
             None if !source.group.is_empty() && self.in_tree(source) => return Traces::None,
             None if !is_trace(part) => {
-                self.snapshot(source.name, source.bytes);
+                self.snapshot(source.name, &part.asked);
                 return Traces::None;
             }
             None if part.format == Format::KernelLog => _ = self.beside(part, source.bytes),
@@ -212,7 +214,7 @@ impl IdleReading {
     pub(crate) fn beside(&mut self, part: &Part<'_>, text: &[u8]) -> bool {
         let states = has_states(text);
         if states {
-            self.snapshot(part.source.name, text);
+            self.snapshot(part.source.name, &Asked::of(text));
         }
         states
     }
@@ -297,11 +299,14 @@ impl IdleReading {
         }
     }
 
-    fn snapshot(&mut self, name: &str, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        let text = without_rules(&text);
+    fn snapshot(&mut self, name: &str, asked: &Asked<'_>) {
+        let readable = lossy(asked.bytes());
+        let text = without_rules(&readable);
+        let changed = text.as_ptr() != asked.bytes().as_ptr();
+        let other = changed.then(|| Asked::of(text.as_bytes()));
+        let asked = other.as_ref().unwrap_or(asked);
         let before = self.snapshots.len();
-        let absent = absent::read(name, &text);
+        let absent = absent::read(name, &text, asked);
         let told = !absent.is_empty();
         self.absent.extend(absent);
         if sysfs::is_sysfs(&text) {
@@ -310,20 +315,20 @@ impl IdleReading {
             sysfs::bare(name, &text, &mut self.snapshots, &mut self.losses);
         }
         // A mail may hold a dump and a table.
-        if table::is_idle_info(&text) {
+        if table::is_idle_info(&text, asked) {
             table::idle_info(name, &text, &mut self.snapshots, &mut self.losses);
-        } else if table::is_posted(&text) {
+        } else if table::is_posted(&text, asked) {
             table::posted(name, &text, &mut self.snapshots, &mut self.losses);
-        } else if corefreq::is_corefreq(&text) {
+        } else if corefreq::is_corefreq(&text, asked) {
             corefreq::read(name, &text, &mut self.snapshots, &mut self.losses);
         } else if table::is_csv(&text) {
             table::csv(&text, &mut self.snapshots, &mut self.losses);
         }
         let runs = self.runs.len();
-        if monitor::is_monitor(&text) {
+        if monitor::is_monitor(&text, asked) {
             monitor::read(name, &text, &mut self.runs, &mut self.losses);
         }
-        if turbostat::is_turbostat(&text) {
+        if turbostat::is_turbostat(&text, asked) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);
         }
         // Only of tables that measure shares it is asked what they lack.

@@ -3,13 +3,13 @@
 
 use super::between::{Between, between, plain, quotes};
 use super::column::thousandths;
-use crate::text::has_any;
+use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
 /// Whether a text has such a table.
-pub(crate) fn is_monitor(text: &str) -> bool {
-    has_any(text, &["||"]) && text.lines().any(|l| head(plain(l)).is_some())
+pub(crate) fn is_monitor(text: &str, asked: &Asked<'_>) -> bool {
+    asked.has_any(&["||"]) && text.lines().any(|l| head(plain(l)).is_some())
 }
 
 /// Cells of a line with groups: `0| 1|| 2`, without marks that a page puts around one.

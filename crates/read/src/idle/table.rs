@@ -1,13 +1,13 @@
 //! Tables of idle states that programs print.
 
-use crate::text::has_any;
+use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
 
 /// Whether a text has lines of `cpupower idle-info`.
-pub(crate) fn is_idle_info(text: &str) -> bool {
+pub(crate) fn is_idle_info(text: &str, asked: &Asked<'_>) -> bool {
     let told = |l: &str| l.starts_with("Flags/Description:") || old_state(l).is_some();
-    has_any(text, &["Flags/Description:", "type["]) && text.lines().map(plain).any(told)
+    asked.has_any(&["Flags/Description:", "type["]) && text.lines().map(plain).any(told)
 }
 
 /// One state as `cpupower idle-info --proc` prints it, like the file of ACPI that
@@ -140,8 +140,8 @@ fn is_posted_head(line: &str) -> bool {
 }
 
 /// Whether a text has such a table.
-pub(crate) fn is_posted(text: &str) -> bool {
-    has_any(text, &["Over-pred", "Under-pred", "Avg(ms)"])
+pub(crate) fn is_posted(text: &str, asked: &Asked<'_>) -> bool {
+    asked.has_any(&["Over-pred", "Under-pred", "Avg(ms)"])
         && text.lines().any(|l| is_posted_head(plain(l)))
 }
 

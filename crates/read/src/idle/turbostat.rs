@@ -8,7 +8,7 @@
 
 use super::between::{Between, between, plain, quotes};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
-use crate::text::has_any;
+use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
@@ -17,8 +17,8 @@ use dormouse_idle::turbostat::{Interval, Row, Run};
 const WHOLE: i64 = 105_000;
 
 /// Whether a text has a head with a line of numbers below it.
-pub(crate) fn is_turbostat(text: &str) -> bool {
-    if !has_any(text, &["%", "MHz", "Watt"]) {
+pub(crate) fn is_turbostat(text: &str, asked: &Asked<'_>) -> bool {
+    if !asked.has_any(&["%", "MHz", "Watt"]) {
         return false;
     }
     let mut lines = text.lines().map(plain);

@@ -56,7 +56,7 @@ pub(crate) fn plain(raw: &[u8]) -> Option<Cow<'_, str>> {
     if none || is_stamped(raw) || is_event(line) {
         return None;
     }
-    let text = String::from_utf8_lossy(line);
+    let text = crate::text::lossy(line);
     let marks = |c: char| matches!(c, '`' | '\u{a0}' | '\u{2800}');
     if text.contains("**") || text.contains(marks) {
         let text = text.replace("**", "").replace('`', "").replace(marks, " ");

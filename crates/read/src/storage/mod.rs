@@ -113,7 +113,7 @@ impl StoragePass {
                 self.before = self.out.count();
                 let (trace, settings) = self.out.tables(name, bytes, format);
                 self.settings = settings;
-                return match trace {
+                return match trace && may_speak(part) {
                     true => true,
                     false => {
                         self.read(part);
@@ -158,6 +158,12 @@ impl StoragePass {
         }
         self.out
     }
+}
+
+/// Whether `part` may hold events of storage: a log that names none need not be read line by
+/// line for them.
+fn may_speak(part: &Part<'_>) -> bool {
+    part.format != Format::KernelLog || part.asked.has_any(&trace::STEMS)
 }
 
 /// Reads bytes that are in memory and shown as `name`.

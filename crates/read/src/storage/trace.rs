@@ -509,6 +509,21 @@ impl Sink {
     }
 }
 
+/// What the names of events of storage and runtime PM have: a text without any of these has no
+/// such event.
+pub(super) const STEMS: [&[u8]; 10] = [
+    b"block_",
+    b"rpm_",
+    b"ufshcd_",
+    b"devfreq_",
+    b"scsi_",
+    b"nvme_",
+    b"clk_",
+    b"clock_enable",
+    b"clock_disable",
+    b"clock_set_rate",
+];
+
 impl EventSink for Sink {
     fn wants(&self, name: &[u8]) -> bool {
         matches!(

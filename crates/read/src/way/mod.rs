@@ -14,15 +14,17 @@ mod graph;
 mod shown;
 mod step;
 
+use crate::grams::Asked;
 use dormouse_doctor::way::Way;
 
 /// A longer text is no letter of a person.
 const LETTER: usize = 256 << 10;
 
 /// Reads a text.
-pub(crate) fn read(bytes: &[u8]) -> Way {
+pub(crate) fn read(asked: &Asked<'_>) -> Way {
+    let bytes = asked.bytes();
     let letter = bytes.len() <= LETTER;
-    let mut way = Way { steps: step::read(bytes, letter), ..Way::default() };
+    let mut way = Way { steps: step::read(asked, letter), ..Way::default() };
     if letter {
         let text = String::from_utf8_lossy(bytes);
         way.marks = firmware::read(&text);

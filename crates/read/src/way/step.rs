@@ -1,10 +1,10 @@
 //! Lines of logind, systemd, sleep hooks, networks and Android around a sleep, with their times.
 
 use super::shown::shown;
+use crate::grams::Asked;
 use crate::time_of_day::TimeOfDay;
 use dormouse_base::pairs::Pairs;
 use dormouse_doctor::way::{Kind, Step};
-use memchr::memmem::find;
 
 /// So many steps of one text are kept.
 const MOST: usize = 5_000;
@@ -147,9 +147,9 @@ struct Stamp<'a> {
 }
 
 /// Lines of a text, which may be a `letter` of a person.
-pub(super) fn read(bytes: &[u8], letter: bool) -> Vec<Step> {
-    let has = |list: &[&[u8]]| list.iter().any(|s| find(bytes, s).is_some());
-    if !has(&SERVICES) && (!letter || !has(&OF_LETTERS)) {
+pub(super) fn read(asked: &Asked<'_>, letter: bool) -> Vec<Step> {
+    let bytes = asked.bytes();
+    if !asked.has_any(&SERVICES) && (!letter || !asked.has_any(&OF_LETTERS)) {
         return Vec::new();
     }
     let mut r = Reading::default();
@@ -157,7 +157,7 @@ pub(super) fn read(bytes: &[u8], letter: bool) -> Vec<Step> {
         if r.out.len() >= MOST {
             break;
         }
-        let text = String::from_utf8_lossy(&raw[..raw.len().min(2_000)]);
+        let text = crate::text::lossy(&raw[..raw.len().min(2_000)]);
         r.line(line, &text);
     }
     r.out
@@ -420,6 +420,10 @@ fn monotonic(text: &str) -> Option<(Stamp<'_>, usize)> {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Vec<Step> {
+        super::read(&Asked::of(text.as_bytes()), true)
+    }
+
     #[test]
     fn a_log_of_pm_utils_has_its_steps() {
         let text = "Mon Jun  2 21:40:10 CEST 2014: Running hooks for suspend.\n\
@@ -428,9 +432,9 @@ mod tests {
             Tue Jun  3 06:10:00 CEST 2014: Awake.\n\
             Tue Jun  3 06:10:00 CEST 2014: Running hooks for resume\n\
             Tue Jun  3 06:10:31 CEST 2014: Finished.\n";
-        let all: Vec<_> = read(text.as_bytes(), true).iter().map(|s| (s.line, s.kind)).collect();
+        let all: Vec<_> = read(text).iter().map(|s| (s.line, s.kind)).collect();
         let kinds = [Kind::Asked, Kind::Sleeps, Kind::Back, Kind::Other, Kind::Ended];
-        assert_eq!(read(text.as_bytes(), true)[2].text, "Awake.");
+        assert_eq!(read(text)[2].text, "Awake.");
         assert_eq!(all, [1, 3, 4, 5, 6].into_iter().zip(kinds).collect::<Vec<_>>());
     }
 
@@ -439,15 +443,12 @@ mod tests {
         let text = "Okt 03 23:59:58 box systemd-logind[7]: Lid closed.\n\
             Okt 04 00:00:03 box systemd-sleep[9]: Performing sleep operation 'suspend'... Okt 04 07:00:00 box systemd-sleep[9]: System returned from sleep operation 'suspend'.\n\
             Okt 04 07:00:02 box systemd[1]: Reloading finished in 1900 ms.\n";
-        let all: Vec<_> = read(text.as_bytes(), true)
-            .iter()
-            .map(|s| (s.line, s.ms % DAY, s.kind, s.run))
-            .collect();
+        let all: Vec<_> = read(text).iter().map(|s| (s.line, s.ms % DAY, s.kind, s.run)).collect();
         assert_eq!(all.len(), 4);
         assert_eq!(all[0].2, Kind::Asked);
         assert_eq!((all[1].2, all[2].2), (Kind::Sleeps, Kind::Back));
         assert_eq!(all[3], (3, 25_202_000, Kind::Took(1_900), all[0].3));
-        assert!(read(b"12:00:00 cron: nothing about it", true).is_empty());
+        assert!(read("12:00:00 cron: nothing about it").is_empty());
     }
 
     #[test]
