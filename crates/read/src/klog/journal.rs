@@ -61,6 +61,11 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
+    /// No entry is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.object.is_none() && self.export.is_none()
+    }
+
     /// One line of the input.
     pub(super) fn line(&mut self, line: &[u8]) -> Step {
         // Text of other kinds has lone braces too.

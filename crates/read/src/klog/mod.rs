@@ -199,6 +199,10 @@ impl Splitter {
 
     fn line(&mut self, line: &[u8], at: u64, rest: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
         self.at = at;
+        let whole = self.journal.is_idle() && line.len() <= MAX_LINE;
+        if let Some(record) = prefix::of_dmesg(line).filter(|_| whole) {
+            return self.record(record, rest, at, take);
+        }
         if line.first() == Some(&b'#') && !is_prompt(line) {
             return;
         }
@@ -218,16 +222,24 @@ impl Splitter {
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
             _ => {
                 for piece in Pieces(Some(line)) {
-                    let record = prefix::strip(piece);
-                    if self.twice.as_mut().is_some_and(|pair| pair.had(&record)) {
-                        take(Item::Doubled(record), at);
-                        continue;
-                    }
-                    let record = self.timed(record, rest);
-                    self.piece(record, at, take);
+                    self.record(prefix::strip(piece), rest, at, take);
                 }
             }
         }
+    }
+
+    fn record(
+        &mut self,
+        record: Record<'_>,
+        rest: &[u8],
+        at: u64,
+        take: &mut dyn FnMut(Item<'_>, u64),
+    ) {
+        if self.twice.as_mut().is_some_and(|pair| pair.had(&record)) {
+            return take(Item::Doubled(record), at);
+        }
+        let record = self.timed(record, rest);
+        self.piece(record, at, take);
     }
 
     /// `record` with the time that it has only beside others: what `dmesg --reltime`
