@@ -141,14 +141,15 @@ pub(crate) fn kind(text: &str) -> String {
 
 /// Whether a message tells of an error, by its words.
 pub(crate) fn complains(text: &str) -> bool {
-    // Each of the words has one of these pairs of letters, and few other lines have one. All
-    // pairs are looked at, because a processor does many at a time.
+    // Each of the words has one of these threes of letters, and few other lines have one. All
+    // threes are looked at, because a processor does many at a time.
     let bytes = text.as_bytes();
-    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
-    let any = pairs.fold(false, |any, (a, b)| {
-        let (a, b) = (a | 32, b | 32);
-        let is = |x: u8, y: u8| (a == x) & (b == y);
-        any | is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm') | is(b'u', b'p') | is(b's', b'p')
+    let behind = |n: usize| bytes.get(n..).unwrap_or_default();
+    let threes = bytes.iter().zip(behind(1)).zip(behind(2));
+    let any = threes.fold(false, |any, ((a, b), c)| {
+        let (a, b, c) = (a | 32, b | 32, c | 32);
+        let is = |of: &[u8; 3]| (a == of[0]) & (b == of[1]) & (c == of[2]);
+        any | is(b"rro") | is(b"fai") | is(b"tim") | is(b"r c") | is(b"t r") | is(b"g u")
     });
     if !any {
         return false;
@@ -301,7 +302,18 @@ mod tests {
 
     #[test]
     fn complaints_are_seen_in_any_case_of_letters() {
-        for words in [" error", "failed", "timed out", "timeout"] {
+        let all = [
+            " error",
+            "*error*",
+            "failed",
+            "timed out",
+            "timeout",
+            "never came up",
+            "not responding",
+            "not respond ",
+            "giving up",
+        ];
+        for words in all {
             for text in [words.to_string(), words.to_uppercase(), words.replace('t', "T")] {
                 assert!(complains(&format!("x: y{text}")), "{text}");
                 assert!(!complains(&text[..text.len() - 1]), "{text}");
