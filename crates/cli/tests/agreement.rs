@@ -8,24 +8,21 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a view of one input says, if it says anything.
-fn asked(only: &str, input: &Path) -> Option<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let out = command.args(["show", "--only", only, "--json"]).arg(input).output();
-    serde_json::from_slice(&out.expect("it runs").stdout).ok()
-}
-
 /// Attempts by view; `None` where a view has nothing to say.
 fn attempts(input: &Path) -> [Option<u64>; 3] {
-    let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
-    let sum = |rows: &[Value], keys: &[&str]| {
-        rows.iter().flat_map(|r| keys.iter().map(|k| r[*k].as_u64().unwrap_or(0))).sum()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let out = command
+        .args(["show", "--only", "sleep,findings,modes", "--json"])
+        .arg(input)
+        .output()
+        .expect("it runs");
+    let said: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+    let sum = |rows: &Value, keys: &[&str]| {
+        let rows = rows.as_array()?;
+        Some(rows.iter().flat_map(|r| keys.iter().map(|k| r[*k].as_u64().unwrap_or(0))).sum())
     };
-    let cycles = asked("sleep", input).map(|v| list(&v["cycles"]).len() as u64);
-    let texts = asked("findings", input).map(|v| sum(&list(&v["texts"]), &["sleeps"]));
-    let modes = asked("modes", input);
-    let modes = modes.map(|v| sum(&list(&v["modes"]["modes"]), &["slept", "failed"]));
-    [cycles, texts, modes]
+    let cycles = said["cycles"].as_array().map(|c| c.len() as u64);
+    [cycles, sum(&said["texts"], &["sleeps"]), sum(&said["modes"]["modes"], &["slept", "failed"])]
 }
 
 /// Inputs whose views differ, with what each says.
