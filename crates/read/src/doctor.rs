@@ -175,7 +175,7 @@ pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Te
         way.renumber(|line| numbers.get(line as usize - 1).copied().unwrap_or(line));
         way
     } else {
-        way::read(bytes)
+        way::read(crate::posted::plain(bytes).as_deref().unwrap_or(bytes))
     };
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);

@@ -348,9 +348,11 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let Some(at) = failure.and_then(|m| case.messages.iter().position(|x| x.line == m.line)) else {
         return f;
     };
+    // A writer who quotes the failure quotes what stands above it as well.
+    let trust = case.messages[at].trust;
     let own = |m: &&Message| {
         let of = owner(&m.text);
-        m.trust.is_of_a_kernel()
+        (m.trust.is_of_a_kernel() || m.trust == trust)
             && (of.name == device.name
                 || !of.driver.is_empty()
                     && of.driver == device.driver
@@ -369,9 +371,16 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let just = |m: &&Message| passed(m, &case.messages[at]).is_none_or(|t| t <= JUST);
     let said = near.iter().filter(|m| own(m) || code(m));
     let said: Vec<&Message> = said.filter(just).collect();
-    let last = &said[said.len().saturating_sub(2)..];
+    let mut last: Vec<&Message> = said[said.len().saturating_sub(2)..].to_vec();
     if last.is_empty() {
         return f;
+    }
+    // Details follow the line that says what failed.
+    let fails = |m: &&&Message| m.text.to_ascii_lowercase().contains("fail");
+    if !last.iter().any(|m| fails(&m))
+        && let Some(m) = said.iter().rev().find(fails)
+    {
+        last.insert(0, m);
     }
     let words: Vec<String> = last.iter().map(|m| format!("\"{}\"", m.text.trim())).collect();
     let codes = said.iter().any(code);

@@ -6,6 +6,7 @@ pub mod check;
 mod contrast;
 pub mod handover;
 pub mod json;
+mod limit;
 pub(crate) mod numbers;
 mod pack;
 mod predict;
