@@ -348,8 +348,10 @@ fn a_wrapped_line_of_a_service_says_which_unit_and_how_long() {
         > Sep 14 21:40:45 birch systemd-sleep[3321]: Failed to freeze unit\n\
         > 'user.slice': Connection timed out\n";
     let f = one(text, "freeze-user-slice");
-    let shown = f.evidence.iter().any(|e| e.text.contains("user.slice': Connection timed out"));
-    assert!(shown, "{:?}", f.evidence);
+    let whole = |t: &str| {
+        t.ends_with("user.slice': Connection timed out") && t.starts_with("Sep 14 21:40:45")
+    };
+    assert!(f.evidence.iter().any(|e| whole(&e.text)), "{:?}", f.evidence);
     assert!(f.why.clone().starts_with("45"), "{:?}", f.why);
 }
 

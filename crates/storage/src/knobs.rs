@@ -217,7 +217,9 @@ impl Knobs {
             || !self.devfreq.is_empty()
             || !self.gates.is_empty()
             || !self.counters.is_empty()
-            || !(self.links.is_empty() && self.scaled.is_empty() && self.spinning.is_empty())
+            || !self.links.is_empty()
+            || !self.scaled.is_empty()
+            || !self.spinning.is_empty()
     }
 
     /// Devices that were awake in one measurement and asleep in another: the first and the last.

@@ -4,6 +4,7 @@ mod absent;
 pub mod apply;
 pub mod check;
 mod contrast;
+mod dumps;
 pub mod handover;
 pub mod json;
 mod limit;

@@ -1,5 +1,6 @@
 //! What `dormouse show --only idle` prints.
 
+use super::dumps;
 use super::numbers::{percent, seconds, us};
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
@@ -15,7 +16,7 @@ use dormouse_idle::governors::Kind;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
-use dormouse_idle::snapshot::{NotAPair, Snapshot};
+use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::ONLY_S2IDLE;
 use dormouse_idle::tally::{Coverage, Quantile, Sleeps, Waker, Woken};
 use dormouse_idle::ticks::Ticks;
@@ -77,7 +78,7 @@ pub fn show(page: &Page) -> String {
     } else if let Some(c) = contrast(&pairs(page.snapshots)) {
         parts.push(super::contrast::text(&c));
     } else if page.snapshots.len() > FEW {
-        parts.push(list(page.snapshots));
+        parts.push(dumps::list(page.snapshots));
     } else {
         // Beside a trace a dump only says the table.
         let only_tables = page.traces.iter().any(|t| t.tally.sleeps() > 0);
@@ -90,7 +91,7 @@ pub fn show(page: &Page) -> String {
             dumps().filter(|s| !measured(s)).map(|s| without_answer(s, false, named, several)),
         );
         if let ([before, after], false) = (page.snapshots, only_tables) {
-            parts.extend(apart(before, after));
+            parts.extend(dumps::apart(before, after));
         }
     }
     let of_cpus = super::limit::text(page.latencies, page.snapshots);
@@ -236,20 +237,6 @@ fn answer(sections: &[Section]) -> String {
         }
     };
     wrap(&text)
-}
-
-/// Why two dumps have no difference, if both count.
-fn apart(before: &Snapshot, after: &Snapshot) -> Option<String> {
-    let why = match after.since(before) {
-        Ok(_) => {
-            "counters of the second are smaller, so it is the earlier one, or of another boot or machine"
-        }
-        Err(NotAPair::Driver(..)) => "they name different drivers",
-        Err(NotAPair::NoCommonCpu) => "no CPU is in both",
-        Err(NotAPair::Table(_)) => "their states have different names, so they are of two machines",
-        Err(_) => return None,
-    };
-    Some(wrap(&format!("No difference is made of the two dumps: {why}.")))
 }
 
 /// `named`: the input says which CPUs it tells of; `label`: it is one of several.
@@ -408,61 +395,6 @@ fn doubts(sections: &[Section]) -> String {
             };
             out += &wrap(&text);
         }
-    }
-    out
-}
-
-/// One line a machine.
-fn list(snapshots: &[Snapshot]) -> String {
-    let all: Vec<Vec<Section>> = snapshots.iter().map(of_snapshot).collect();
-    let sums: Vec<_> = all.iter().map(|s| totals(s)).collect();
-    let missed = |i: usize| sums[i].too_deep + sums[i].too_shallow;
-    let worst = (0..snapshots.len())
-        .filter(|&i| sums[i].sleeps > 0)
-        .max_by_key(|&i| (u128::from(missed(i)) * 1_000_000 / u128::from(sums[i].sleeps), i));
-    let mut out = match worst {
-        Some(i) => wrap(&format!(
-            "Of {} machines, {} has the largest share of sleeps in a wrong state: {} of {}.",
-            snapshots.len(),
-            safe(&snapshots[i].label),
-            percent(missed(i), sums[i].sleeps),
-            grouped(sums[i].sleeps)
-        )),
-        None => wrap("No machine here counts its sleeps."),
-    };
-    let when = match snapshots.iter().all(|s| s.since_boot) {
-        true => "since boot",
-        false => "(since when is not said)",
-    };
-    let _ = writeln!(out, "Counters {when}; misses are the kernel's own count.\n");
-    let _ = writeln!(
-        out,
-        "{:<31}{:>16}{:>10}{:>10}  Table",
-        "Machine", "sleeps", "too deep", "shallow"
-    );
-    for (i, s) in snapshots.iter().enumerate() {
-        let t = sums[i];
-        let doubtful = all[i].iter().flat_map(|s| &s.doubts).count();
-        let impossible = all[i].iter().flat_map(|s| &s.doubts).any(|d| {
-            !matches!(
-                d,
-                Doubt::Multiple { .. } | Doubt::SameFigures { .. } | Doubt::SameResidency { .. }
-            )
-        });
-        let word = match (impossible, doubtful) {
-            (true, _) => "impossible",
-            (false, 0) => "",
-            _ => "nominal",
-        };
-        let line = format!(
-            "{:<31}{:>16}{:>10}{:>10}  {word}",
-            fit(&safe(&s.label), 30),
-            grouped(t.sleeps),
-            percent(t.too_deep, t.sleeps),
-            percent(t.too_shallow, t.sleeps)
-        );
-        out += line.trim_end();
-        out.push('\n');
     }
     out
 }

@@ -175,16 +175,18 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
 fn ready(rest: &[&Step]) -> String {
     let Some(first) = rest.first() else { return String::new() };
     let screen = |s: &Step| s.kind == Kind::Screen || s.text.contains("Enabling monitor ");
-    let parts: [(&str, &dyn Fn(&Step) -> bool); 3] = [
-        ("the screen", &screen),
-        ("the link", &|s| s.kind == Kind::Link),
-        ("the address", &|s| s.kind == Kind::Address),
-    ];
-    let one = |(name, is): &(&str, &dyn Fn(&Step) -> bool)| {
+    let came = |name: &str, is: &dyn Fn(&Step) -> bool| {
         let s = rest.iter().find(|s| is(s))?;
         Some(format!("{name} came after {}", span(s.ms - first.ms, s.grain.max(first.grain))))
     };
-    let all: Vec<String> = parts.iter().filter_map(one).collect();
+    let all: Vec<String> = [
+        came("the screen", &screen),
+        came("the link", &|s| s.kind == Kind::Link),
+        came("the address", &|s| s.kind == Kind::Address),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     match all.len() {
         0 | 1 => String::new(),
         _ => format!("Counted from {}: {}.", words(first), all.join(", ")),
