@@ -1,5 +1,5 @@
-//! What tables of idle states and of drives prove to be wrong: `check` says the same of them
-//! as `show`.
+//! What tables of idle states, of drives and of power domains prove, and settings of devices:
+//! `check` says the same of them as `show`.
 
 use crate::doctor::{Judged, doctor};
 use crate::failure::Nothing;
@@ -9,24 +9,38 @@ use dormouse_base::finding::Finding;
 use dormouse_base::loss::Losses;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::Unchecked;
-use dormouse_idle::fault::faults as of_idle;
+use dormouse_idle::fault::{faults as of_idle, limited};
+use dormouse_power::judge;
 use dormouse_read::Given;
 use dormouse_read::idle::Keep;
-use dormouse_storage::fault::faults as of_storage;
+use dormouse_storage::fault::{faults as of_storage, kept_awake};
+use dormouse_storage::held::by_settings;
 use dormouse_words::text::safe;
 use std::slice::from_ref;
 
+/// What tables prove, and what they cannot show.
+struct Faults {
+    found: Vec<Finding>,
+    unchecked: Vec<Unchecked>,
+}
+
 /// What tables in `given` prove; nothing if it has none.
-fn faults(given: &Given) -> Result<Option<Vec<Finding>>> {
+fn faults(given: &Given) -> Result<Option<Faults>> {
     let idle = given.idle(Keep::Counts)?;
     let storage = given.storage()?;
+    let mut found: Vec<Finding> =
+        given.power()?.iter().flat_map(|t| judge(&t.case).findings).collect();
     let tables = !(idle.snapshots.is_empty() && idle.runs.is_empty() && idle.absent.is_empty());
-    if !tables && storage.drives.is_empty() {
+    if !tables && !storage.speaks() && found.is_empty() {
         return Ok(None);
     }
-    let mut out = of_idle(&idle.snapshots, &idle.runs, &idle.absent);
-    out.extend(of_storage(&storage.drives));
-    Ok(Some(out))
+    found.extend(of_idle(&idle.snapshots, &idle.runs, &idle.absent));
+    found.extend(limited(&idle.latencies, &idle.snapshots));
+    found.extend(of_storage(&storage.drives));
+    found.extend(kept_awake(&by_settings(&storage.knobs)));
+    let mut unchecked = vec![Unchecked::Hardware];
+    unchecked.extend(storage.knobs.power.is_empty().then_some(Unchecked::RuntimePm));
+    Ok(Some(Faults { found, unchecked }))
 }
 
 /// Judges every text that is given: what its kernel said, and its tables.
@@ -48,15 +62,14 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
             [_] => None,
             _ => Some(given.only(from_ref(path))),
         };
-        let Some(found) = faults(one.as_ref().unwrap_or(given))? else { continue };
+        let Some(Faults { found, unchecked }) = faults(one.as_ref().unwrap_or(given))? else {
+            continue;
+        };
         let name = safe(&path.display().to_string()).into_owned();
         match out.iter_mut().find(|j| j.name == name) {
             Some(judged) => judged.report.join(found),
             None => {
-                let mut report = Report {
-                    unchecked: vec![Unchecked::Hardware, Unchecked::RuntimePm],
-                    ..Report::default()
-                };
+                let mut report = Report { unchecked, ..Report::default() };
                 report.join(found);
                 let (losses, measured) = (Losses::default(), Vec::new());
                 out.push(Judged { name, report, losses, case: None, measured });

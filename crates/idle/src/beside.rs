@@ -1,6 +1,6 @@
 //! Two measurements of one kind beside each other, and what changed most.
 
-use crate::section::of_snapshot;
+use crate::section::{Section, of_snapshot};
 use crate::snapshot::Snapshot;
 use crate::tally::Sleeps;
 use crate::turbostat::Run;
@@ -51,6 +51,9 @@ pub struct Beside {
     /// One stands deeper in a mail's quotes than the other: two people wrote them, and nothing
     /// says that they are of one machine.
     pub of_two_writers: bool,
+    /// They are dumps of two tables or of CPUs that are not the same: no before and after.
+    #[serde(skip)]
+    pub of_two_tables: bool,
 }
 
 /// A change that somebody sees, thousandths of a per cent. Ours.
@@ -102,6 +105,7 @@ pub fn beside(a: &Measurement, b: &Measurement) -> Option<Beside> {
         power: a.power.zip(b.power).map(|(a, b)| [a, b]),
         alone: alone.collect(),
         of_two_writers: a.quotes != b.quotes,
+        of_two_tables: false,
     })
 }
 
@@ -114,7 +118,9 @@ pub fn just_two(runs: &[Run], traces: &[Sleeps], dumps: &[Snapshot], pair: bool)
         (_, [], [_, _]) if !pair => dumps.iter().map(Measurement::of_snapshot).collect(),
         _ => return None,
     };
-    beside(&of[0], &of[1])
+    let dumped = runs.len() != 2 && traces.is_empty();
+    let of_two_tables = dumped && dumps[1].since(&dumps[0]).is_err();
+    Some(Beside { of_two_tables, ..beside(&of[0], &of[1])? })
 }
 
 /// A part of the whole, thousandths of a per cent, rounded.
@@ -145,7 +151,8 @@ impl Measurement {
         let rows = || sections.iter().flat_map(|s| &s.states);
         let all: i128 = rows().filter_map(|r| r.time_ns).map(i128::from).sum();
         let mut shares: Vec<(String, i64)> = Vec::new();
-        for r in rows().filter(|_| all > 0) {
+        // A share needs all rows of its table.
+        for r in rows().filter(|_| all > 0 && sections.iter().all(Section::has_all_times)) {
             let (Some(name), Some(time)) = (&r.name, r.time_ns) else { continue };
             let part = share(i128::from(time), all);
             match shares.iter_mut().find(|s| s.0 == *name) {

@@ -3,6 +3,7 @@
 
 use crate::absent::Absent;
 use crate::cpulist;
+use crate::limit::CpuLimit;
 use crate::section::{Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
 use crate::turbostat::Run;
@@ -28,6 +29,33 @@ pub fn faults(snapshots: &[Snapshot], runs: &[Run], absent: &[Absent]) -> Vec<Fi
         new
     });
     out
+}
+
+/// CPUs that somebody's limit keeps out of states that their table has.
+pub fn limited(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Vec<Finding> {
+    let one = |l: &CpuLimit| {
+        let (state, needs) = l.forbids(snapshots)?;
+        let text = format!("cpu{}/power/pm_qos_resume_latency_us: {} us", l.cpu, l.us);
+        Some(
+            finding("idle-limited", Level::Risk)
+                .says(format!(
+                    "CPU {} may take {} us to wake (pm_qos_resume_latency_us): {state}, which takes \
+                     {needs} us, and what is deeper are forbidden to it, and states of the package \
+                     that need them.",
+                    l.cpu, l.us
+                ))
+                .change(
+                    format!(
+                        "echo 0 > /sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us lifts it",
+                        l.cpu
+                    ),
+                    format!("echo {} > the same file.", l.us),
+                    "Whoever set it wanted that CPU to answer at once.",
+                )
+                .shown_by([Evidence { line: l.line, text, ..Evidence::default() }]),
+        )
+    };
+    limits.iter().find_map(one).into_iter().collect()
 }
 
 fn finding(id: &'static str, level: Level) -> Finding {

@@ -16,6 +16,7 @@ pub mod exits;
 pub mod fault;
 pub mod governors;
 pub mod knob;
+pub mod limit;
 pub mod oracle;
 pub mod pack;
 pub mod predict;

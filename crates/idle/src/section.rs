@@ -72,6 +72,13 @@ impl Section {
         self.states.get(row + 1).filter(|r| all > 0 && r.disabled_on_cpus >= all)
     }
 
+    /// Whether each state that was entered has its time, so that one is a share of all.
+    pub fn has_all_times(&self) -> bool {
+        let rows = || self.states.iter();
+        rows().all(|r| r.time_ns.is_some() || r.sleeps == Some(0))
+            || rows().all(|r| r.time_ns.is_none())
+    }
+
     /// Place of the deepest state that CPUs awake may enter, if it is disabled on all of them.
     pub fn deepest_disabled(&self) -> Option<usize> {
         let all = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);

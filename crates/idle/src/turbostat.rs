@@ -99,6 +99,20 @@ fn number(column: &str) -> Option<u32> {
     rest[..end].parse().ok()
 }
 
+/// A CPU that stays shallow while the others do not: it is idle, and a mean over all hides it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Odd {
+    /// The CPU.
+    pub cpu: u32,
+    /// The state that it was in most, and for how long, thousandths of a per cent.
+    pub own: (String, i64),
+    /// The state of the others, its share of this CPU, and the least share of the others.
+    pub others: (String, [i64; 2]),
+}
+
+/// A CPU stays out of a state that it is in for less, thousandths of a per cent. Ours.
+const OUT: i64 = 5_000;
+
 /// Why no package state was reached, as far as a table shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptUp {
@@ -106,6 +120,8 @@ pub enum KeptUp {
     Core(i64),
     /// CPUs were in nothing deeper than this state, though the table has deeper ones.
     Shallow(String),
+    /// One CPU was not where the others were.
+    Odd(Odd),
     /// It does not.
     Unknown,
 }
@@ -220,9 +236,50 @@ impl Run {
         found(Some((cpu, 100_000 - busy)))
     }
 
+    /// The mean of a column of each CPU, thousandths.
+    fn of_cpus(&self, column: &str) -> BTreeMap<i64, i64> {
+        let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        for row in self.intervals.iter().flat_map(|i| &i.cpus) {
+            if let (Some(&cpu), Some(&value)) = (row.get("CPU"), row.get(column)) {
+                let s = sums.entry(cpu).or_default();
+                *s = (s.0.saturating_add(value), s.1 + 1);
+            }
+        }
+        sums.into_iter().map(|(cpu, (sum, n))| (cpu, rounded(sum, n))).collect()
+    }
+
+    /// The one CPU that was idle and stayed shallower than all others, of at least three.
+    pub fn odd(&self) -> Option<Odd> {
+        let states = self.states();
+        let busy = self.of_cpus("Busy%");
+        let by_state: Vec<BTreeMap<i64, i64>> = states.iter().map(|c| self.of_cpus(c)).collect();
+        let name = |at: usize| states[at].trim_end_matches('%').to_owned();
+        let of = |at: usize| {
+            let all = &by_state[at];
+            let out: Vec<i64> = all.iter().filter(|c| *c.1 <= OUT).map(|c| *c.0).collect();
+            let [cpu] = out[..] else { return None };
+            let least = all.iter().filter(|c| *c.0 != cpu).map(|c| *c.1).min()?;
+            let idle = busy.get(&cpu).is_none_or(|b| *b <= HALF);
+            if all.len() < 3 || least < HALF || !idle {
+                return None;
+            }
+            let own = (0..at).max_by_key(|i| by_state[*i].get(&cpu).copied().unwrap_or(0))?;
+            Some(Odd {
+                cpu: u32::try_from(cpu / 1_000).ok()?,
+                own: (name(own), *by_state[own].get(&cpu)?),
+                others: (name(at), [all[&cpu], least]),
+            })
+        };
+        (1..states.len()).rev().find_map(of)
+    }
+
     /// What the table shows of a package that never slept.
     pub fn kept_up(&self) -> KeptUp {
-        match (self.some_core().filter(|s| *s >= ALWAYS), self.deepest_used()) {
+        let core = self.some_core().filter(|s| *s >= ALWAYS);
+        if let (None, Some(odd)) = (core, self.odd()) {
+            return KeptUp::Odd(odd);
+        }
+        match (core, self.deepest_used()) {
             (Some(share), _) => KeptUp::Core(share),
             (None, Some(name)) => KeptUp::Shallow(name),
             (None, None) => KeptUp::Unknown,
@@ -481,4 +538,30 @@ fn solve(rows: &[&(Vec<f64>, f64)]) -> Option<Vec<f64>> {
         }
     }
     Some((0..n).map(|i| a[i][n] / a[i][i]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cpu_that_stays_shallow_is_not_lost_in_a_mean() {
+        let cpu = |n: i64, shallow: i64, deep: i64| -> Row {
+            let cells = [("CPU", n * 1_000), ("Busy%", 400), ("C1%", shallow), ("C6%", deep)];
+            cells.iter().map(|(c, v)| ((*c).into(), *v)).collect()
+        };
+        let of = |cpus: Vec<Row>| Run {
+            columns: ["CPU", "Busy%", "C1%", "C6%"].map(String::from).to_vec(),
+            intervals: Vec::from([Interval { machine: Row::new(), cpus }]),
+            ..Run::default()
+        };
+        let run = of(Vec::from([cpu(0, 700, 98_000), cpu(1, 99_000, 0), cpu(2, 500, 97_500)]));
+        let odd = run.odd().expect("CPU 1");
+        let others = ("C6".into(), [0, 97_500]);
+        assert_eq!((odd.cpu, odd.own, odd.others), (1, ("C1".into(), 99_000), others));
+        let alike = of(Vec::from([cpu(0, 700, 98_000), cpu(1, 600, 97_000), cpu(2, 500, 97_500)]));
+        assert_eq!(alike.odd(), None);
+        let two = of(Vec::from([cpu(0, 99_000, 0), cpu(1, 99_000, 0), cpu(2, 500, 97_500)]));
+        assert_eq!(two.odd(), None, "two are no odd one");
+    }
 }

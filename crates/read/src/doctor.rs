@@ -176,7 +176,10 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         way.renumber(|line| numbers.get(line as usize - 1).copied().unwrap_or(line));
         way
     } else {
-        way::read(asked)
+        match crate::posted::plain(bytes) {
+            Some(plain) => way::read(&Asked::of(&plain)),
+            None => way::read(asked),
+        }
     };
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);

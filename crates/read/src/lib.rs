@@ -47,6 +47,7 @@ mod months;
 mod night;
 mod part;
 mod pass;
+mod posted;
 mod read;
 mod time_of_day;
 mod way;

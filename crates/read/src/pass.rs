@@ -10,6 +10,7 @@ use crate::ftrace::Beside;
 use crate::grams::Asked;
 use crate::idle::{IdleReading, Keep, Traces};
 use crate::part::Part;
+use crate::posted;
 use crate::storage::{StoragePass, StorageReading};
 use crate::text::Text;
 use crate::track::Tracker;
@@ -115,21 +116,35 @@ impl Pass {
     /// Shows `part` to every subject; `lines` are those of a text trace that matter for
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
+        let text = part.format == Format::KernelLog && part.taken.is_none();
+        match text.then(|| posted::plain(part.source.bytes)).flatten() {
+            Some(plain) => self.add_with(&part, &part.with(&plain), lines),
+            None => self.add_with(&part, &part, lines),
+        }
+    }
+
+    /// The doctor reads the text as it was `posted`: it has readers of commands of its own.
+    fn add_with(
+        &mut self,
+        posted: &Part<'_>,
+        part: &Part<'_>,
+        lines: Option<crate::ftrace::Scanned<'_>>,
+    ) {
         let wanted = self.wanted;
         let mut traces = Traces::None;
         if wanted.idle.is_some() {
             // A member of an archive is not all that there is.
             let alone = self.alone && part.source.group.is_empty();
-            traces = self.out.idle.add(&part, alone);
+            traces = self.out.idle.add(part, alone);
             if traces == Traces::Later {
                 self.idle_later.insert(self.count);
             }
         }
         self.count += 1;
-        let requests = wanted.storage && self.storage.add(&part);
+        let requests = wanted.storage && self.storage.add(part);
         // Events of a trace are no messages and no tables. One without system sleep looks
         // like any text.
-        let bytes = part.source.bytes;
+        let bytes = posted.source.bytes;
         let words = wanted.said || wanted.power;
         let of_trace = part.format == Format::Ftrace && (words || traces != Traces::None);
         let beside = of_trace.then(Beside::default);
@@ -137,29 +152,30 @@ impl Pass {
         let quotes = of_log && Beside::is_trace(bytes);
         let quoted = quotes.then(|| Beside::of(bytes));
         let log = quoted.as_deref().map(|text| part.with(text));
-        let beside = self.events(&part, log.as_ref(), traces, requests, lines, beside);
+        let log = log.as_ref().unwrap_or(posted);
+        let beside = self.events(part, log, traces, requests, lines, beside);
         let beside = beside.or(quoted);
-        let text = beside.as_deref().unwrap_or(part.source.bytes);
+        let said = beside.as_deref().unwrap_or(posted.source.bytes);
         if wanted.power {
             let beside = beside.as_deref().map(Asked::of);
-            self.power.add(&part, beside.as_ref().unwrap_or(&part.asked));
+            self.power.add(part, beside.as_ref().unwrap_or(&part.asked));
         }
         if wanted.said {
             // A log was read for its cycles and its words.
             let log = self.out.heard.last().filter(|_| wanted.heard);
             self.out.said.push(match log.filter(|_| part.format == Format::KernelLog) {
                 Some(log) => log.text().of(&part.source),
-                None => crate::doctor::read_part(&part, text),
+                None => crate::doctor::read_part(posted, said),
             });
         }
     }
 
     /// Reads the events of `part`, in one pass for those subjects for which that is
-    /// possible; `log` is the text of a log that quotes a trace. What stands `beside` them.
+    /// possible; `log` is what the doctor reads: the text of a log that quotes a trace. What stands `beside` them.
     fn events(
         &mut self,
         part: &Part<'_>,
-        log: Option<&Part<'_>>,
+        log: &Part<'_>,
         traces: Traces,
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
@@ -185,7 +201,7 @@ impl Pass {
             let heard = self.wanted.heard.then_some(&mut self.out.heard);
             match (&mut sinks[..], system) {
                 ([], _) if self.wanted.sleep => {
-                    self.machines.add(log.unwrap_or(part), lines, heard, None);
+                    self.machines.add(log, lines, heard, None);
                 }
                 ([], _) => {}
                 ([one], true) => losses = self.machines.add(part, None, heard, Some(*one)),
@@ -198,7 +214,7 @@ impl Pass {
                         _ => events(part.source.bytes, &mut Fan::new(several), &mut losses),
                     }
                     if self.wanted.sleep {
-                        self.machines.add(log.unwrap_or(part), lines, heard, None);
+                        self.machines.add(log, lines, heard, None);
                     }
                 }
             }

@@ -393,3 +393,23 @@ fn slices_agree_with_btt() {
         );
     }
 }
+
+#[test]
+fn settings_in_the_dress_of_loops_and_tools_are_those_of_files() {
+    let text = "3-1 Keyboard: control=on status=active active=7000 suspended=0\n\
+        3-2 Camera: control=auto status=suspended active=9 suspended=6991\n\
+        Bad;Autosuspend for USB device Keyboard [ACME];\n\
+        Good;Runtime PM for PCI Device ACME X9;\n\
+        /dev/sdc:\n drive state is:  standby\n\
+        /sys/class/scsi_host/host4/link_power_management_policy:max_performance\n\
+        /sys/devices/platform/soc/4000.ufs/clkscale_enable:0\n\
+        /sys/devices/system/cpu/cpu6/power/pm_qos_resume_latency_us:20\n";
+    let r = dormouse_read::storage::read_bytes("mail.txt", text.as_bytes());
+    let awake = dormouse_storage::held::by_settings(&r.knobs);
+    let awake: Vec<&str> = awake.iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(awake, ["3-1 Keyboard"], "{:?}", r.knobs.power);
+    assert_eq!(r.knobs.power.len(), 3, "a CPU is no device of storage: {:?}", r.knobs.power);
+    assert_eq!(r.knobs.spinning["sdc"], "standby");
+    assert_eq!(r.knobs.links["host4"], "max_performance");
+    assert!(!r.knobs.scaled["4000.ufs"]);
+}

@@ -297,3 +297,108 @@ fn a_time_asleep_in_a_table_is_no_wait() {
     assert!(findings(&table("Timekeeping suspended")).iter().all(|f| f.id != "way-table"));
     assert_eq!(one(&table("Resume of devices"), "way-table").level, Level::Note);
 }
+
+#[test]
+fn a_hook_that_names_itself_at_both_ends_ran() {
+    let text = journal(&[
+        ("00.000000", "systemd-logind[7]: The system will suspend now!"),
+        ("00.200000", "systemd-sleep[70]: /usr/lib/systemd/system-sleep/vpn: closing"),
+        ("09.200000", "systemd-sleep[70]: /usr/lib/systemd/system-sleep/vpn: closed"),
+        ("09.300000", "systemd-sleep[69]: Performing sleep operation 'suspend'..."),
+    ]);
+    let f = one(&text, "way-wait");
+    assert!(f.sentence.contains("Both lines are of the sleep hook vpn"), "{}", f.sentence);
+}
+
+#[test]
+fn one_wake_up_with_two_words_of_its_end_is_told_once_with_what_came_when() {
+    let text = journal(&[
+        ("00.000000", "kernel: PM: suspend exit"),
+        ("00.100000", "systemd-logind[7]: Operation 'sleep' finished."),
+        ("00.200000", "NetworkManager[9]: <info> manager: sleep: wake requested (sleeping: yes)"),
+        ("04.000000", "kernel: wlan0: associated"),
+        ("04.100000", "NetworkManager[9]: <info> dhcp4 (wlan0): activation: beginning transaction"),
+        ("13.100000", "NetworkManager[9]: <info> dhcp4 (wlan0): state changed new lease"),
+    ]);
+    let all = findings(&text);
+    assert_eq!(all.iter().filter(|f| f.id == "way-lease").count(), 1, "{all:?}");
+    let f = one(&text, "way-lease");
+    let why = f.why.clone();
+    assert!(why.contains("the link came after 4.0 s, the address came after 13.1 s"), "{why}");
+}
+
+#[test]
+fn a_wait_before_sleeps_that_came_to_nothing_is_a_note() {
+    let text = "06-11 01:02:00.000  900  901 I PowerManagerService: Going to sleep due to timeout\n\
+        06-11 01:02:20.000     0     0 I PM      : suspend entry (deep)\n\
+        06-11 01:02:20.050     0     0 I PM      : Wakeup pending, aborting suspend\n\
+        06-11 01:02:20.050     0     0 I PM      : active wakeup source: gpio-keys\n\
+        06-11 01:02:20.060     0     0 I PM      : suspend exit\n";
+    let all = findings(text);
+    assert_eq!(all[0].id, "abort-wakeup", "{all:?}");
+    let f = one(text, "way-wait");
+    assert_eq!(f.level, Level::Note);
+    assert!(f.advice.iter().any(|a| a.text.contains("dumpsys")), "{:?}", f.advice);
+}
+
+#[test]
+fn a_wrapped_line_of_a_service_says_which_unit_and_how_long() {
+    let text = "> Sep 14 21:40:00 birch systemd[1]: NetworkManager-dispatcher.service:\n\
+        > Deactivated successfully.\n\
+        > Sep 14 21:40:45 birch systemd-sleep[3321]: Failed to freeze unit\n\
+        > 'user.slice': Connection timed out\n";
+    let f = one(text, "freeze-user-slice");
+    let whole = |t: &str| {
+        t.ends_with("user.slice': Connection timed out") && t.starts_with("Sep 14 21:40:45")
+    };
+    assert!(f.evidence.iter().any(|e| whole(&e.text)), "{:?}", f.evidence);
+    assert!(f.why.clone().starts_with("45"), "{:?}", f.why);
+}
+
+#[test]
+fn two_lines_of_one_waker_are_one_wake_up() {
+    let once = "[   70.100000] PM: suspend entry (deep)\n\
+        [   70.500000] PM: pm_system_irq_wakeup: 51 triggered 4000.rtc\n\
+        [   70.900000] Resume caused by IRQ 51, 4000.rtc\n[   71.000000] PM: suspend exit\n";
+    assert!(one(once, "mode-wake-source").sentence.contains("IRQ 51 of 4000.rtc."));
+    let twice = format!("{once}{}", once.replace("[   7", "[   9"));
+    assert!(one(&twice, "mode-wake-source").sentence.contains("(2 times)"));
+}
+
+#[test]
+fn tenths_are_told_of_tenths_alone_and_the_packed_size_is() {
+    let text = "[   31.000000] PM: Image saving progress:   0%\n\
+        [   33.000000] PM: Image saving progress:  10%\n\
+        [   33.900000] PM: Image saving progress:  40%\n\
+        [   34.800000] PM: Image saving progress:  70%\n\
+        [   35.700000] PM: Image saving progress: 100%\n\
+        [   35.800000] PM: hibernation: Wrote 90000 kbytes in 4.80 seconds (18.75 MB/s)\n\
+        [   35.900000] PM: Image size after compression: 30000 kbytes\n";
+    let f = one(text, "hib-image-time");
+    let why = f.why.clone();
+    assert!(!f.sentence.contains("tenth") && !why.contains("tenth"), "{f:?}");
+    assert!(why.contains("30000 kbytes: 3.0 to 1"), "{why}");
+}
+
+#[test]
+fn an_interrupt_that_another_sleep_did_not_count_may_have_begun_the_first() {
+    let row =
+        |n: u32| format!("# cat /proc/interrupts | grep KEY\n 77:  {n}  0  gpio 3 Edge  KEY\n");
+    let sleep = |s: u32| {
+        format!("[  {s}.100000] PM: suspend entry (deep)\n[  {s}.900000] PM: suspend exit\n")
+    };
+    let text = [row(0), sleep(110), row(1), sleep(450), row(1)].concat();
+    let f = one(&text, "wake-counted");
+    assert!(f.sentence.contains("over another of the text it did not"), "{}", f.sentence);
+    let first = [row(0), sleep(110), row(1)].concat();
+    assert!(one(&first, "mode-wake-source").sentence.contains("the key that begins a sleep"));
+}
+
+#[test]
+fn what_a_driver_said_above_a_failed_resume_is_quoted_of_a_quoted_log_too() {
+    let text = "> dwc-pcie 5c000000.pcie: Link is stuck\n\
+        > dwc-pcie 5c000000.pcie: PM: dpm_run_callback(): genpd_resume_noirq returns -110\n\
+        > dwc-pcie 5c000000.pcie: PM: failed to resume noirq: error -110\n";
+    let f = one(text, "device-not-resumed");
+    assert!(f.why.clone().contains("Link is stuck"), "{f:?}");
+}

@@ -1,11 +1,44 @@
 //! What is wrong with the settings of a drive, as a table of them proves it.
 
+use crate::held::{Held, Why};
 use crate::levels::{ByItself, Drive};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 
 /// What tables of drives prove.
 pub fn faults(drives: &[Drive]) -> Vec<Finding> {
     drives.iter().filter_map(empty_table).collect()
+}
+
+/// So many devices are named.
+const NAMED: usize = 6;
+
+/// Devices that their settings hold awake: a choice, so it is a note.
+pub fn kept_awake(held: &[Held]) -> Option<Finding> {
+    let why = |h: &Held| {
+        let why = match &h.why {
+            Why::Forbidden => "power/control is on".into(),
+            Why::Never { latency: true } => "pm_qos_resume_latency_us is n/a".into(),
+            Why::Never { latency: false } => "autosuspend_delay_ms is below zero".into(),
+            Why::Used { count, .. } => format!("{count} in use"),
+            Why::Children { count, .. } => format!("{count} below it awake"),
+            Why::Unexplained { .. } => "active".into(),
+        };
+        format!("{} ({why})", h.name)
+    };
+    let first = held.first()?;
+    let all: Vec<String> = held.iter().take(NAMED).map(why).collect();
+    let more = match held.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let row = Evidence { text: why(first), ..Evidence::default() };
+    Some(
+        Finding::new(("rpm-held", Area::Storage, Level::Note), Confidence::Certain)
+            .says(format!("Awake by their settings: {}{more}.", all.join(", ")))
+            .look("dormouse show --only storage lists each with its reason; echo auto > …/power/control lets one sleep.")
+            .times(held.len())
+            .shown_by([row]),
+    )
 }
 
 /// Autonomous transitions that are on and lead nowhere
@@ -35,6 +68,18 @@ fn empty_table(d: &Drive) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn devices_that_settings_keep_awake_are_named_with_the_reason() {
+        let held = |name: &str, why| Held { name: name.into(), why };
+        let none = Why::Unexplained { never: true, active_ms: Some(7), unused: false };
+        let found = kept_awake(&[held("3-2", Why::Forbidden), held("3-4", none)]).expect("a note");
+        assert_eq!(
+            found.sentence,
+            "Awake by their settings: 3-2 (power/control is on), 3-4 (active)."
+        );
+        assert_eq!(kept_awake(&[]), None);
+    }
 
     #[test]
     fn an_empty_table_is_a_fault_and_one_that_is_off_is_a_choice() {

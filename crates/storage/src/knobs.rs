@@ -138,6 +138,12 @@ pub struct Knobs {
     pub counters: BTreeMap<String, Counters>,
     /// The scheduler in force, by the name of the disk.
     pub schedulers: BTreeMap<String, String>,
+    /// `link_power_management_policy` of each SATA host.
+    pub links: BTreeMap<String, String>,
+    /// `clkscale_enable` of each UFS host: whether its clocks follow the load.
+    pub scaled: BTreeMap<String, bool>,
+    /// What `hdparm -C` says of each disk.
+    pub spinning: BTreeMap<String, String>,
     /// Exit latency of each CPU's idle states, ns.
     pub exits: BTreeMap<(u32, u32), i64>,
 }
@@ -211,6 +217,9 @@ impl Knobs {
             || !self.devfreq.is_empty()
             || !self.gates.is_empty()
             || !self.counters.is_empty()
+            || !self.links.is_empty()
+            || !self.scaled.is_empty()
+            || !self.spinning.is_empty()
     }
 
     /// Devices that were awake in one measurement and asleep in another: the first and the last.
@@ -228,7 +237,8 @@ impl Knobs {
         let above = parts.next().unwrap_or("");
         let number = || value.parse::<u64>().ok();
         if folder == "power" {
-            if above.is_empty() {
+            // CPUs have such a folder too, of which idle states know.
+            if above.is_empty() || above.starts_with("/sys/devices/system/cpu/") {
                 return;
             }
             let p = self.power.entry(above.into()).or_default();
@@ -287,6 +297,10 @@ impl Knobs {
             let disk = above.rsplit('/').next().unwrap_or(above);
             let chosen = value.split_once('[').and_then(|(_, r)| Some(r.split_once(']')?.0));
             self.schedulers.insert(disk.into(), chosen.unwrap_or(value).into());
+        } else if file == "link_power_management_policy" {
+            self.links.insert(folder.into(), value.into());
+        } else if file == "clkscale_enable" && matches!(value, "0" | "1") {
+            self.scaled.insert(folder.into(), value == "1");
         } else if file == "dev_freq_timeout_ms" {
             if let Some(ms) = number() {
                 self.timeouts.insert(folder.into(), ms);

@@ -258,6 +258,13 @@ impl Transitions {
         self.levels.iter().map(|l| l.ms).fold(0, u64::saturating_add)
     }
 
+    /// The level that it was at for all but a hundredth of the time, though others were used.
+    pub fn mostly(&self) -> Option<&Level> {
+        let most = self.levels.iter().max_by_key(|l| l.ms)?;
+        let rest = self.time() - most.ms;
+        (rest > 0 && rest.saturating_mul(100) < self.time()).then_some(most)
+    }
+
     /// Whether the device never left one level.
     pub fn stuck(&self) -> Option<&Level> {
         let mut used = self.levels.iter().filter(|l| l.ms > 0);
@@ -456,5 +463,9 @@ mod tests {
         };
         assert_eq!((t.counted(), t.time()), (5, 10));
         assert_eq!(t.stuck().map(|l| l.hz), Some(100));
+        let levels = std::vec![level(100, &[0, 3], 9_950), level(400, &[2, 0], 50)];
+        let rare = Transitions { levels, ..Transitions::default() };
+        assert_eq!((rare.stuck(), rare.mostly().map(|l| l.hz)), (None, Some(100)));
+        assert_eq!(t.mostly(), None, "it never left it");
     }
 }

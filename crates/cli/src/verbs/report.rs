@@ -92,6 +92,7 @@ fn sleeps(args: &ReportArgs, given: &Given) -> Result<Option<String>> {
         traces: &shown.reading.traces,
         absent: &shown.reading.absent,
         limits: &shown.reading.limits,
+        latencies: &shown.reading.latencies,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,

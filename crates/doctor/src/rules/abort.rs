@@ -342,7 +342,8 @@ fn is_another(a: &str, b: &str) -> bool {
     address(a) && address(b) && a != b
 }
 
-/// Adds what the failed device or its driver said just before: that is the reason.
+/// Adds what the failed device or its driver said just before, in the log or in the same quote
+/// of it: that is the reason. Details follow the line that says what failed.
 fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let Some(device) = f.about.devices.first().cloned() else { return f };
     let Some(at) = failure.and_then(|m| case.messages.iter().position(|x| x.line == m.line)) else {
@@ -350,7 +351,7 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     };
     let own = |m: &&Message| {
         let of = owner(&m.text);
-        m.trust.is_of_a_kernel()
+        (m.trust.is_of_a_kernel() || m.trust == case.messages[at].trust)
             && (of.name == device.name
                 || !of.driver.is_empty()
                     && of.driver == device.driver
@@ -364,18 +365,18 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
             && failed(m).is_none()
     };
     let code = |m: &&Message| f.about.error.is_some_and(|e| is_code(m, e)) && failed(m).is_none();
-    let near = &case.messages[at.saturating_sub(NEAR)..at];
+    let said = case.messages[at.saturating_sub(NEAR)..at].iter().filter(|m| own(m) || code(m));
     // What it said of an earlier sleep is no reason.
     let just = |m: &&Message| passed(m, &case.messages[at]).is_none_or(|t| t <= JUST);
-    let said = near.iter().filter(|m| own(m) || code(m));
     let said: Vec<&Message> = said.filter(just).collect();
-    let last = &said[said.len().saturating_sub(2)..];
+    let fails = |m: &&Message| m.text.to_ascii_lowercase().contains("fail");
+    let (two, failing) = (said.len().saturating_sub(2), said.iter().rposition(fails));
+    let last = &said[failing.unwrap_or(two).min(two)..];
     if last.is_empty() {
         return f;
     }
     let words: Vec<String> = last.iter().map(|m| format!("\"{}\"", m.text.trim())).collect();
-    let codes = said.iter().any(code);
-    let mut f = f;
+    let (codes, mut f) = (said.iter().any(code), f);
     if codes {
         f.advice.clear();
         f = f.look("The number is a code of the device, which its driver printed just before and hands on as if it were an error of the kernel: look up what it means for that device. The driver should return an error below 0, or 0.");

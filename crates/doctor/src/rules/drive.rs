@@ -18,6 +18,59 @@ const GONE: &str = "controller is down; will reset: CSTS=0xffffffff";
 const GIVEN_UP: [&str; 2] =
     ["Disabling device after reset failure", "Removing after probe failure"];
 
+/// drivers/pci/pci.c:pci_power_up, 6.12.
+const UNPOWERED: &str = "Unable to change power state from D3cold to D0, device inaccessible";
+
+/// So many messages before the end of a drive may tell of its power.
+const AROUND: usize = 8;
+
+const REASON: &str = "A power state that the drive enters by itself does that, or one of its link; \
+                      a drive that dies looks the same.";
+
+/// Drives of which the text has the end alone: no line says that the controller was down.
+fn given_up(case: &Case, told: &mut BTreeSet<String>, out: &mut Vec<Finding>) {
+    for (at, m) in case.messages.having_any(&GIVEN_UP) {
+        let device = owner(&m.text);
+        let known = |f: &Finding| f.about.devices.iter().any(|d| d.name == device.name);
+        // ENODEV: nothing is there any more.
+        let gone = m.text.trim_end().ends_with("-19") && device.driver == "nvme";
+        if !gone || !m.trust.is_of_a_kernel() || out.iter().any(known) {
+            continue;
+        }
+        if !told.insert(device.name.clone()) {
+            continue;
+        }
+        let near = |range: std::ops::Range<usize>, words: &'static str| {
+            case.messages[range].iter().find(move |m| m.has(words))
+        };
+        let unpowered = near(at.saturating_sub(AROUND)..at, UNPOWERED);
+        let end = (at + AROUND).min(case.messages.len());
+        let disk = format!("({}n", device.name);
+        let filesystem = near(at..end, "Remounting filesystem read-only").filter(|m| m.has(&disk));
+        let power = unpowered.map_or(String::new(), |p| {
+            format!(" Before it, {} could not be brought from D3cold to D0.", owner(&p.text).name)
+        });
+        let mounted = match filesystem {
+            Some(_) => " Its file system can only be read since.",
+            None => "",
+        };
+        out.push(
+            Finding::new(("drive-gone", Area::Storage, Level::Broken), Confidence::Likely)
+                .says(format!(
+                    "The kernel gave {} up: nothing answers in its place (-19, ENODEV).{power}{mounted}",
+                    say::device(&device)
+                ))
+                .because(
+                    "It lost its power or its link. Whether a power state did that, a sleep, the \
+                     link or the drive itself, the text does not say.",
+                )
+                .look("See what the kernel said of it first: dmesg | grep -e nvme -e pcieport -e AER.")
+                .of_devices([device])
+                .shown_by(lines(unpowered.into_iter().chain([m]).chain(filesystem))),
+        );
+    }
+}
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut told: BTreeSet<String> = BTreeSet::new();
     for (at, first) in case.messages.having(GONE) {
@@ -36,7 +89,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let given_up =
             case.messages[at..].iter().filter(of_it).find(|m| GIVEN_UP.iter().any(|w| m.has(w)));
         let inside = case.attempts.iter().any(|a| (a.first..a.end).contains(&at));
-        let place = if inside { "" } else { " outside of a sleep" };
+        // A text without any sleep may be an excerpt, which proves nothing of when.
+        let place = match (inside, case.attempts.is_empty()) {
+            (false, false) => " outside of a sleep",
+            _ => "",
+        };
+        let before = &case.messages[at.saturating_sub(AROUND)..at];
+        let unpowered = before.iter().rev().find(|m| m.has(UNPOWERED));
         let often = if times > 1 { format!(", {times} times") } else { String::new() };
         let end = if given_up.is_some() { ", and the kernel gave it up" } else { "" };
         let finding = Finding::new(
@@ -48,20 +107,36 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
                  ones{end}.",
             say::device(&device)
         ))
-        .because(
-            "A power state that the drive enters by itself does that, or one of its link; a drive \
-                 that dies looks the same.",
-        )
-        .change(
-            "Boot with nvme_core.default_ps_max_latency_us=0 and look whether it stays; then \
-                 without that and with pcie_aspm=off: one at a time tells which of them it is",
-            "Take the words out of the kernel's command line again.",
-            "The drive draws more when nobody asks it for anything.",
-        )
+        .because(match unpowered {
+            Some(m) => format!(
+                "Just before, {} could not be brought from D3cold to D0: it had lost its power or \
+                 its link. Who took that, its port, its host or firmware, and whether a sleep did, \
+                 the text does not say.",
+                owner(&m.text).name
+            ),
+            None if case.attempts.is_empty() => {
+                format!("{REASON} Whether a sleep stands before it, the text does not say.")
+            }
+            None => REASON.into(),
+        })
         .of_devices([device])
-        .shown_by(lines([first].into_iter().chain(given_up)));
-        out.push(finding);
+        .shown_by(lines(unpowered.into_iter().chain([first]).chain(given_up)));
+        // What lost its power is no matter of the drive's own states.
+        out.push(match unpowered {
+            Some(_) => finding.look(
+                "Look at the port above it and its host: lspci -t names them, their power/ folders \
+                 and d3cold_allowed say what they may do, and a host that loses its state over a \
+                 sleep must set its link up again.",
+            ),
+            None => finding.change(
+                "Boot with nvme_core.default_ps_max_latency_us=0 and look whether it stays; then \
+                 without that and with pcie_aspm=off: one at a time tells which of them it is",
+                "Take the words out of the kernel's command line again.",
+                "The drive draws more when nobody asks it for anything.",
+            ),
+        });
     }
+    given_up(case, &mut told, out);
     if case.attempts.is_empty() {
         silent(case, out);
     }
@@ -171,6 +246,14 @@ mod tests {
         assert!(one.contains("2 times") && one.ends_with("the kernel gave it up."), "{one}");
         // It answers: a command timed out, and the reset goes on.
         let alive = "nvme nvme1: controller is down; will reset: CSTS=0x1, PCI_STATUS=0x10";
-        assert!(ids(&[alive, "nvme nvme2: Disabling device after reset failure: -19"]).is_empty());
+        assert!(ids(&[alive, "nvme nvme2: Disabling device after reset failure: -5"]).is_empty());
+        assert!(!one.contains("outside of a sleep"), "no line says so: {one}");
+        let power = "nvme 0004:01:00.0: Unable to change power state from D3cold to D0, device \
+                     inaccessible";
+        let mount = "XFS (nvme1n1p2): Remounting filesystem read-only";
+        let found = ids(&[power, gone, mount]);
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert!(one.starts_with("drive-gone: The kernel gave nvme1 (nvme) up"), "{one}");
+        assert!(one.contains("0004:01:00.0 could not be brought") && one.contains("only be read"));
     }
 }

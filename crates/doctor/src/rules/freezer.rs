@@ -6,6 +6,7 @@ use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task as Named};
 use crate::message::{Message, seconds};
 use crate::stack::{self, Task};
 use crate::trouble::{Kind, Trouble, troubles};
+use crate::way;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
@@ -519,6 +520,21 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
         .shown_by(evidence)
 }
 
+/// How long systemd waited for a unit to freeze, by the stamps of that line and the one before.
+fn waited(case: &Case) -> String {
+    let steps = &case.way.steps;
+    let at = steps.iter().position(|s| s.kind == way::Kind::NotFrozen);
+    let pair = at.and_then(|at| Some((steps.get(at.checked_sub(1)?)?, &steps[at])));
+    let Some((a, b)) = pair.filter(|(a, b)| a.run == b.run && b.ms - a.ms >= WAITED) else {
+        return String::new();
+    };
+    let long = say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000)));
+    format!("{long} passed between the line before it (\"{}\") and its word.", a.text)
+}
+
+/// A shorter wait than this is none, in ms.
+const WAITED: i64 = 1_000;
+
 /// systemd's own freezing of the session (systemd 256 on).
 fn user_slice(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> = case.messages.all_having("Failed to freeze unit");
@@ -526,6 +542,7 @@ fn user_slice(case: &Case, out: &mut Vec<Finding>) {
         let rule = ("freeze-user-slice", Area::Freezer, Level::Broken);
         let f = Finding::new(rule, Confidence::Certain)
             .says("systemd could not freeze the user's session before sleep.")
+            .because(waited(case))
             .look("After such a sleep look whether the session is still frozen: systemctl thaw user.slice.")
             .shown_by(lines(said));
         out.push(f);

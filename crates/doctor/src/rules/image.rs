@@ -129,7 +129,9 @@ fn runs(case: &Case) -> Vec<Run<'_>> {
 /// How long tenths took: the first, and the median of the others.
 fn tenths(run: &Run<'_>) -> Option<(i64, i64)> {
     let at: Vec<i64> = run.percent.iter().filter_map(|p| p.1.time).map(|t| t.0).collect();
-    if at.len() < 4 || at.len() != run.percent.len() || run.percent[0].0 != 0 {
+    // Where lines were left out, what passes between two is no tenth.
+    let each = run.percent.windows(2).all(|w| w[1].0 - w[0].0 == 10);
+    if at.len() < 4 || at.len() != run.percent.len() || run.percent[0].0 != 0 || !each {
         return None;
     }
     let mut all: Vec<i64> = at.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
@@ -137,6 +139,20 @@ fn tenths(run: &Run<'_>) -> Option<(i64, i64)> {
     all.sort_unstable();
     (all[0] >= 0).then(|| (first, all[all.len() / 2]))
 }
+
+/// What the image was packed to (kernel/power/swap.c:save_compressed_image, 6.9 to 7.3), and by
+/// how much.
+fn packed<'a>(case: &'a Case, (at, m): (usize, &Message)) -> Option<(String, &'a Message)> {
+    let kbytes = |text: &str| text.trim().split(' ').next()?.parse::<u64>().ok();
+    let near = case.messages[at + 1..].iter().take(AROUND);
+    let (size, said) = near.filter_map(|m| Some((m.after(PACKED)?, m))).next()?;
+    let (all, size) = (kbytes(rate(m, "Wrote ")?)?, kbytes(size).filter(|n| *n > 0)?);
+    let tenths = (all.saturating_mul(10) + size / 2) / size;
+    let text = format!("Compressed it is {size} kbytes: {}.{} to 1.", tenths / 10, tenths % 10);
+    Some((text, said))
+}
+
+const PACKED: &str = "Image size after compression:";
 
 fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     let who =
@@ -177,6 +193,10 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     if let Some(threads) = run.threads {
         let threads = threads.trim().trim_end_matches('.');
         why.push(format!("It used {threads}."));
+    }
+    if let Some((packed, m)) = run.rate.filter(|_| !run.reads).and_then(|r| packed(case, r)) {
+        why.push(packed);
+        shown.push(m);
     }
     if let Some((first, later)) = tenths(run) {
         let tenth = format!(

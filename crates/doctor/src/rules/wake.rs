@@ -30,6 +30,8 @@ struct Irq<'a> {
     name: Option<String>,
     times: usize,
     first: &'a Message,
+    /// The last line that named it: words, and how many attempts had begun.
+    last: (&'a str, usize),
 }
 
 /// Interrupts that words of the text name as what woke, and no line of the kernel does.
@@ -96,9 +98,16 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             continue;
         }
         if let Some((number, name)) = irq(m) {
+            let begun = case.attempts.partition_point(|a| a.first <= at);
+            let by = WORDS.iter().find(|w| m.has(w)).copied().unwrap_or_default();
             match irqs.iter_mut().find(|e| e.number == number) {
                 Some(e) => {
-                    e.times += 1;
+                    // Two parts of a kernel name the waker of one sleep, each in its words.
+                    let again = e.last.1 == begun && e.last.0 != by;
+                    e.times += usize::from(!again);
+                    if !again {
+                        e.last = (by, begun);
+                    }
                     e.name = e.name.take().or(name.map(ToString::to_string));
                 }
                 None => irqs.push(Irq {
@@ -106,6 +115,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
                     name: name.map(ToString::to_string),
                     times: 1,
                     first: m,
+                    last: (by, begun),
                 }),
             }
         } else if let Some(gpe) = m.after("ACPI: GPE event 0x").or_else(|| m.after("GPE event 0x"))

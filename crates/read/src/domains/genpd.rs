@@ -10,8 +10,10 @@ use dormouse_power::domain::{Device, Domain, Dump, Runtime, Status};
 /// Whether line `at` is the head of a table; a mail program may have wrapped it.
 pub(crate) fn is_head(lines: &Lines<'_>, at: usize) -> bool {
     let line = lines.get(at);
-    let more =
-        |line: &Line<'_>| ["children", "slaves", "/device"].iter().any(|w| line.text.contains(w));
+    let more = |line: &Line<'_>| {
+        // In a table with bars (`posted`) the device is a column of the same row.
+        ["children", "slaves", "/device", "  device"].iter().any(|w| line.text.contains(w))
+    };
     line.text.starts_with("domain ")
         && line.text.contains(" status")
         && (more(&line) || (at + 1..at + 3).map(|i| lines.get(i)).any(|l| is_more_of_head(&l)))
@@ -79,7 +81,12 @@ fn row(line: &Line<'_>, at: u64, squeezed: bool) -> Option<Row> {
         devices: Vec::new(),
         cut: false,
     };
-    if performance.is_none() && !rest.is_empty() {
+    let parts: Vec<&str> = cells(rest).map(|c| c.1).collect();
+    let device = parts.windows(2).find_map(|p| Some((p[0], Runtime::of(p[1])?)));
+    if let Some((path, runtime)) = device {
+        let path = path.to_string();
+        domain.devices.push(Device { line: at, path, runtime, performance: None, hardware: None });
+    } else if performance.is_none() && !rest.is_empty() {
         add_children(&mut domain, rest);
     }
     Some(Row::Domain(domain))
@@ -180,6 +187,16 @@ pub(super) fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(
         let found = (!ends).then(|| joined(lines, at, first.quotes, squeezed)).flatten();
         let last = dump.domains.last_mut();
         match found {
+            // A table with a row for each device names the domain in each.
+            Some((Row::Domain(d), taken))
+                if !d.devices.is_empty() && last.as_ref().is_some_and(|l| l.name == d.name) =>
+            {
+                if let Some(last) = last {
+                    last.devices.extend(d.devices);
+                }
+                at += taken;
+                continue;
+            }
             Some((Row::Domain(d), taken)) => {
                 in_list = line.text.ends_with(',');
                 dump.domains.push(d);

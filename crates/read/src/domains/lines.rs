@@ -1,6 +1,7 @@
 //! Lines of a text that may be a mail: quote marks off, blanks in front kept,
 //! because tables need them.
 
+use crate::klog;
 use crate::text::{lossy, unstamped};
 use std::borrow::Cow;
 
@@ -106,6 +107,19 @@ impl<'a> Lines<'a> {
         let begin = if i == 0 { 0 } else { self.ends[i - 1] + 1 };
         let line = &self.bytes[begin..end];
         line[..line.len().min(LONGEST)].trim_ascii_end()
+    }
+
+    /// Whether line `at`, from 1, may be the rest of the one above it: that was too long for
+    /// one more word, or is `torn`.
+    pub(super) fn goes_on(&self, at: u64, torn: bool) -> bool {
+        let Ok(at) = usize::try_from(at) else { return false };
+        let (Some(last), next) = (at.checked_sub(2), self.raw(at - 1)) else { return false };
+        let before = last.checked_sub(1).and_then(|i| self.ends.get(i)).map_or(0, |e| e + 1);
+        let after =
+            self.ends.get(at - 1).map_or(self.bytes.len(), |e| (e + 1).min(self.bytes.len()));
+        let (before, after) = (&self.bytes[..before], &self.bytes[after..]);
+        let last = self.raw(last);
+        torn && klog::is_rest(last, next) || klog::goes_on(before, last, next, after)
     }
 
     /// Where a table or list goes on that stopped before line `from`: a reply, a fence or a

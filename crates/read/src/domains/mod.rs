@@ -275,6 +275,7 @@ fn messages(asked: &Asked<'_>, case: &mut Case) {
         let told = present.iter().any(|f| f.find(r.text).is_some());
         if let Some(o) = &mut open {
             let next = at == o.last + 1 && quotes == o.quotes && !r.fresh && o.joins < JOINS;
+            let next = next && lines.goes_on(at, is_torn(&o.text));
             let prompt = matches!(r.text.first(), Some(b'#' | b'$')) || r.text.is_empty();
             if next && !prompt && (!told || is_tail(r.text)) {
                 push(&mut o.text, r.text);
@@ -523,4 +524,38 @@ fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
         Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_or_prose_below_a_message_is_none_of_it() {
+        let message = "[   11.250020] spi spi1.0: deferred probe pending: mcp251x: waiting for the \
+                       clock of the board";
+        for below in
+            ["```", "  ```\nmore words", "That is all it says here, and nothing more of it."]
+        {
+            let case = read_bytes("x", format!("```\n{message}\n{below}\n").as_bytes()).case;
+            let reasons: Vec<&str> = case.deferrals.iter().map(|d| d.reason.as_str()).collect();
+            assert_eq!(reasons, ["waiting for the clock of the board"], "{below}");
+        }
+        let wrapped = "[   11.250020][   T41] platform 1c0000.pcie: deferred probe\n\
+                       pending: platform: wait for supplier\n/soc/i2c@10/pmic@8/LDO7\n";
+        let case = read_bytes("x", wrapped.as_bytes()).case;
+        assert!(case.deferrals[0].reason.ends_with("supplier /soc/i2c@10/pmic@8/LDO7"), "{case:?}");
+    }
+
+    #[test]
+    fn a_table_with_bars_has_its_domains_and_their_devices() {
+        let text = "| Domain | Status | Performance | Device | Runtime status |\n|---|---|---|---|---|\n\
+                    | pd_a | on | 0 | /devices/platform/1000.dsp | suspended |\n\
+                    | pd_a | on | 0 | /devices/platform/2000.dma | active |\n| pd_b | off-0 | 0 | | |\n";
+        let plain = crate::posted::plain(text.as_bytes()).expect("a table");
+        let case = read_bytes("x", &plain).case;
+        let [dump] = &case.dumps[..] else { panic!("{case:?}") };
+        let all: Vec<_> = dump.domains.iter().map(|d| (d.name.as_str(), d.devices.len())).collect();
+        assert_eq!(all, [("pd_a", 2), ("pd_b", 0)]);
+    }
 }

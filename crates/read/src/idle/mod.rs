@@ -43,6 +43,7 @@ use crate::part::Part;
 use crate::text::lossy;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::absent::Absent;
+use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
 use dormouse_idle::tally::Sleeps;
@@ -66,6 +67,8 @@ pub struct IdleReading {
     pub absent: Vec<Absent>,
     /// Lines of texts that name what may keep CPUs from deeper states.
     pub limits: Vec<(u64, String)>,
+    /// Latencies that CPUs are allowed at most.
+    pub latencies: Vec<CpuLimit>,
     /// What could not be read, and what to do about it.
     pub losses: Losses,
     keep: Keep,
@@ -331,6 +334,7 @@ impl IdleReading {
         if turbostat::is_turbostat(&text, asked) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);
         }
+        self.latencies.extend(latencies(&text));
         // Only of tables that measure shares it is asked what they lack.
         if self.runs.len() > runs {
             self.limits.extend(limits(&text));
@@ -458,6 +462,23 @@ fn limits(text: &str) -> Vec<(u64, String)> {
     let short = lines.filter(|(_, l)| l.len() <= 200 && names(l));
     short.take(3).map(|(at, l)| (at, l.to_owned())).collect()
 }
+
+/// What `pm_qos_resume_latency_us` of CPUs says: `…/cpu2/power/pm_qos_resume_latency_us:5`.
+fn latencies(text: &str) -> Vec<CpuLimit> {
+    const FILE: &str = "/power/pm_qos_resume_latency_us:";
+    let one = |(at, line): (u64, &str)| {
+        let (path, value) = line.split_once(FILE)?;
+        let cpu = path.rsplit('/').next()?.strip_prefix("cpu")?.parse().ok()?;
+        CpuLimit::of(at, cpu, value.trim())
+    };
+    if !text.contains(FILE) {
+        return Vec::new();
+    }
+    (1..).zip(text.lines()).filter_map(one).take(MOST_LIMITS).collect()
+}
+
+/// So many CPUs with a limit are kept.
+const MOST_LIMITS: usize = 1_024;
 
 /// Whether a text says states or tables too; traces are long and mostly do not.
 fn has_states(bytes: &[u8]) -> bool {

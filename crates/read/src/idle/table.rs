@@ -130,18 +130,40 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     losses.add("unread_value", unread, Severity::Warning, advice, None);
 }
 
-/// Whether a line is the head of a table that people make of the counters:
-/// `State Ratio Avg(ms) Count Over-pred Under-pred`.
-fn is_posted_head(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    words.first() == Some(&"State")
-        && words.contains(&"Count")
-        && words.iter().any(|w| matches!(*w, "Over-pred" | "Under-pred" | "Avg(ms)"))
+/// What a column of such a table holds, by the words that people write above it.
+fn column(word: &str) -> &'static str {
+    match word.to_ascii_lowercase().as_str() {
+        "count" | "usage" | "entries" | "sleeps" => "usage",
+        "over-pred" | "above" => "above",
+        "under-pred" | "below" => "below",
+        "rejected" => "rejected",
+        "avg(ms)" => "mean",
+        "time(us)" | "time_us" | "duration(us)" | "time" => "time",
+        "latency" | "latency(us)" | "latency_us" | "exit(us)" => "latency",
+        "residency" | "residency(us)" | "residency_us" => "residency",
+        "disable" | "disabled" => "disable",
+        "name" => "name",
+        "state" => "state",
+        _ => "",
+    }
 }
+
+/// Whether a line is the head of a table that people make of the counters:
+/// `State Ratio Avg(ms) Count Over-pred Under-pred`, `state name usage time(us) above below`.
+/// The file `idle_states` of a power domain counts ms.
+fn is_posted_head(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let first = words.next().is_some_and(|w| matches!(column(w), "state" | "name"));
+    let has = |what: &[&str]| line.split_whitespace().any(|w| what.contains(&column(w)));
+    first && has(&["usage"]) && has(&["above", "below", "mean"]) && !line.contains("Time(ms)")
+}
+
+/// Governors, one of which people write above such a table.
+const GOVERNORS: [&str; 4] = ["menu", "teo", "ladder", "haltpoll"];
 
 /// Whether a text has such a table.
 pub(crate) fn is_posted(text: &str, asked: &Asked<'_>) -> bool {
-    asked.has_any(&["Over-pred", "Under-pred", "Avg(ms)"])
+    asked.has_any(&["Over-pred", "Under-pred", "Avg(ms)", "above", "Above"])
         && text.lines().any(|l| is_posted_head(plain(l)))
 }
 
@@ -151,12 +173,23 @@ pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &m
     let first = out.len();
     let mut columns: Vec<&str> = Vec::new();
     let mut unread = 0;
+    let mut above: Option<&str> = None;
     for line in text.lines().map(plain) {
         if is_posted_head(line) {
-            columns = line.split_whitespace().collect();
+            columns = line.split_whitespace().map(column).collect();
             // Of one CPU, and nobody says which.
-            out.push(Snapshot { label: name.to_owned(), sum_of: 1, ..Snapshot::default() });
+            let governor = above.take().map(str::to_owned);
+            out.push(Snapshot {
+                label: name.to_owned(),
+                governor,
+                sum_of: 1,
+                ..Snapshot::default()
+            });
             continue;
+        }
+        let bare = line.trim_matches(|c: char| !c.is_alphanumeric());
+        if !line.is_empty() {
+            above = GOVERNORS.iter().find(|g| bare.eq_ignore_ascii_case(g)).copied();
         }
         if line.is_empty() || line.bytes().all(|b| b == b'-') {
             // A blank line ends a table that has begun.
@@ -204,19 +237,24 @@ fn posted_state(columns: &[&str], line: &str) -> Option<StateSeen> {
         return None;
     }
     let cell = |key: &str| columns.iter().position(|c| *c == key).map(|i| cells[i]);
-    let n = |key: &str| cell(key).and_then(|c| c.parse::<u64>().ok());
-    let usage = n("Count")?;
-    let hundredths = cell("Avg(ms)").and_then(|c| {
+    let n = |key: &str| cell(key).and_then(|c| c.replace(',', "").parse::<u64>().ok());
+    let usage = n("usage")?;
+    let hundredths = cell("mean").and_then(|c| {
         let (whole, part) = c.split_once('.').unwrap_or((c, ""));
         format!("{whole}{:0<2}", part.get(..2).unwrap_or(part)).parse::<u64>().ok()
     });
+    let by_mean = hundredths.and_then(|h| h.checked_mul(10)?.checked_mul(usage));
     Some(StateSeen {
-        name: Some(cells[0].to_owned()),
+        name: Some(cell("name").unwrap_or(cells[0]).to_owned()),
+        latency: n("latency"),
+        residency: n("residency"),
+        disabled: n("disable").map(|n| n > 0),
         counters: Counters {
             usage: Some(usage),
-            time: hundredths.and_then(|h| h.checked_mul(10)?.checked_mul(usage)),
-            above: n("Over-pred"),
-            below: n("Under-pred"),
+            time: n("time").or(by_mean),
+            above: n("above"),
+            below: n("below"),
+            rejected: n("rejected"),
             ..Counters::default()
         },
         ..StateSeen::default()
@@ -292,4 +330,29 @@ pub(super) fn csv(text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     }
     let advice = "lines with another number of cells than the head: compare them with the original";
     losses.add("damaged_line", damaged, Severity::Warning, advice, first);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_a_head_of_the_counters_is_a_snapshot_of_its_governor() {
+        let text = "### teo\nstate    name    usage   time(us)  above  below\n\
+                    state0   WFI     40      9000      0      7\nstate1   ret     11      8000      4      0\n";
+        assert!(is_posted(text, &Asked::of(text.as_bytes())));
+        let mut out = Vec::new();
+        posted("x", text, &mut out, &mut Losses::default());
+        let [s] = &out[..] else { panic!("{out:?}") };
+        assert_eq!(s.governor.as_deref(), Some("teo"));
+        let deep = &s.cpus[&0][&1];
+        let c = deep.counters;
+        assert_eq!(
+            (deep.name.as_deref(), c.usage, c.time, c.above),
+            (Some("ret"), Some(11), Some(8_000), Some(4))
+        );
+        // A power domain's own file counts ms.
+        let ms = "State          Time(ms)       Usage      Rejected   Above      Below\n";
+        assert!(!is_posted(ms, &Asked::of(ms.as_bytes())));
+    }
 }

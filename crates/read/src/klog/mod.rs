@@ -45,6 +45,7 @@ use state::Log;
 pub use tick::tick;
 pub use wrap::may_go_on;
 use wrap::{MAX_LINE, elided};
+pub(crate) use wrap::{goes_on, is_rest};
 
 /// Reads a kernel log.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
@@ -179,8 +180,9 @@ impl Splitter {
         while !rest.is_empty() {
             let end = after(rest);
             let line = rest[..end].strip_suffix(b"\n").unwrap_or(&rest[..end]);
+            let before = &text[..text.len() - rest.len()];
             rest = &rest[end..];
-            match joiner.whole(line, rest) {
+            match joiner.whole(before, line, rest) {
                 Some((whole, count)) => {
                     for _ in 0..count {
                         rest = &rest[after(rest)..];

@@ -30,12 +30,57 @@ pub fn may_go_on(line: &[u8], next: &[u8]) -> bool {
     let length = text.trim_ascii_end().len();
     let symbol = || memchr::memmem::find(word, b"+0x").is_some();
     let long = length >= SHORTEST || length + 1 + word.len() > WIDEST && symbol();
+    let wants = wants_more(text);
+    let wide = long
+        && length + 1 + word.len() > NARROWEST
+        // Who wraps wider than that breaks words; a line that long is one that nobody wrapped.
+        && (length <= WIDEST || text.trim_ascii_end().ends_with(b":") || wants);
     marks == next_marks
         && !word.is_empty()
-        && !word.starts_with(b"/")
-        && long
-        && length + 1 + word.len() > NARROWEST
+        && if word.starts_with(b"/") { wants } else { wide }
         && (set_off(text) || !set_off(rest))
+}
+
+/// Words behind which no message ends: a path may follow, and the rest may be short.
+fn wants_more(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    [&b" supplier"[..], b" with", b" due to", b" for", b" of"].iter().any(|w| text.ends_with(w))
+}
+
+/// Whether `line`, behind `before`, was wrapped, and `next` is its rest or begins it.
+pub(crate) fn goes_on(before: &[u8], line: &[u8], next: &[u8], after: &[u8]) -> bool {
+    may_go_on(line, next) && is_rest(line, next) && !had_room(before, line, after)
+}
+
+/// Whether `line` ends as it was printed, so that prose below it is no rest of it: a line
+/// near it, of the same log and quoted as deep, is wider than anybody wraps, though it has
+/// blanks where one would.
+fn had_room(before: &[u8], line: &[u8], rest: &[u8]) -> bool {
+    let (marks, text) = unquoted(line);
+    // A blank at its end is what `format=flowed` (RFC 3676) leaves where it wraps.
+    let flowed = text.strip_suffix(b"\r").unwrap_or(text).ends_with(b" ");
+    let wider = |l: &&[u8]| {
+        let (m, t) = unquoted(l);
+        let t = t.trim_ascii_end();
+        let last = memchr::memrchr(b' ', t).unwrap_or(0);
+        m == marks && is_stamped(t.trim_ascii_start()) && t.len() > WIDEST && last > NARROWEST
+    };
+    let of_log = |l: &&[u8]| !l.trim_ascii().is_empty();
+    let mut up = before.rsplit(|b| *b == b'\n').skip(1).take(NEAR).take_while(of_log);
+    let mut down = rest.split(|b| *b == b'\n').take(NEAR).take_while(of_log);
+    !flowed && (up.any(|l| wider(&l)) || down.any(|l| wider(&l)))
+}
+
+/// So many lines around one tell how wide its log was.
+const NEAR: usize = 12;
+
+/// Whether a message ends in a number after which the core says no more
+/// (drivers/base/power/main.c:pm_dev_err, __initcall_report).
+fn is_complete(text: &[u8]) -> bool {
+    let mut words = text.rsplit(|b| *b == b' ');
+    let number = words.next().and_then(|w| w.strip_prefix(b"-"));
+    let number = number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit));
+    number && matches!(words.next(), Some(b"error" | b"returns"))
 }
 
 /// Marks of mail, and what stands behind them.
@@ -58,9 +103,14 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// The line that `line` is with its rest at the begin of `rest`, and how many lines
-    /// that took; nothing if it stands alone.
-    pub(super) fn whole(&mut self, line: &[u8], rest: &[u8]) -> Option<(&[u8], u64)> {
+    /// The line that `line`, behind `before`, is with its rest at the begin of `rest`, and
+    /// how many lines that took; nothing if it stands alone.
+    pub(super) fn whole(
+        &mut self,
+        before: &[u8],
+        line: &[u8],
+        rest: &[u8],
+    ) -> Option<(&[u8], u64)> {
         let first = rest.iter().find(|b| **b != b' ')?;
         // Most lines of a log are followed by one with a stamp.
         if matches!(first, b'\n' | b'\r' | b'{') || is_stamped(rest) || line.len() > MAX_LINE {
@@ -72,7 +122,8 @@ impl Joiner {
         let said = record.text.strip_suffix(b" error").unwrap_or(record.text);
         let unnumbered = said.ends_with(b":") && text::find(said, b": failed to ").is_some();
         let cut = freezer || unnumbered || calls::of(&record) == Some(calls::Line::Cut);
-        let fresh = record.fresh || dress::is_of_android(line);
+        let dated = || text::has_date(unquoted(line).1.trim_ascii_start());
+        let fresh = record.fresh || dress::is_of_android(line) || dated();
         if !fresh && !cut {
             return None;
         }
@@ -83,8 +134,12 @@ impl Joiner {
         while count < MAX_JOINS && !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);
             let next = &rest[..end.unwrap_or(rest.len())];
-            let wide = may_go_on(last, next);
+            let after = end.map_or(&[][..], |e| &rest[e + 1..]);
+            let wide = may_go_on(last, next) && !is_complete(self.whole.trim_ascii_end());
             if !(wide || cut) || !is_rest(last, next) {
+                break;
+            }
+            if wide && !cut && count == 0 && had_room(before, last, after) {
                 break;
             }
             count += 1;
@@ -133,7 +188,7 @@ fn is_stamped(text: &[u8]) -> bool {
 
 /// Whether a line may be the rest of another: it has no prefix of its own, is neither
 /// code fence nor mark of something left out, and no callback of its own.
-fn is_rest(last: &[u8], next: &[u8]) -> bool {
+pub(crate) fn is_rest(last: &[u8], next: &[u8]) -> bool {
     let text = unquoted(next).1.trim_ascii();
     let mark = text.is_empty()
         || text.iter().all(|b| b"`~".contains(b))
@@ -162,7 +217,7 @@ fn is_rest(last: &[u8], next: &[u8]) -> bool {
     !mark
         && !speaks
         && next.len() < 120
-        && !text::has_date(next)
+        && !text::has_date(text)
         && !prefix::strip(known.as_deref().unwrap_or(next)).fresh
         && !own(text)
 }
@@ -182,7 +237,7 @@ mod tests {
     fn joined(text: &str) -> (String, u64) {
         let (line, rest) = text.split_once('\n').expect("two lines");
         let mut joiner = Joiner::default();
-        let found = joiner.whole(line.as_bytes(), rest.as_bytes());
+        let found = joiner.whole(b"", line.as_bytes(), rest.as_bytes());
         found.map_or((line.into(), 0), |(l, n)| (String::from_utf8_lossy(l).into_owned(), n))
     }
 
@@ -227,6 +282,28 @@ mod tests {
         assert_eq!(joined(&format!("{freezer}\n        {refuse}\n")), (whole, 1));
         assert_eq!(joined(&format!("{freezer}\n        so I gave up\n")).1, 0);
         assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
+    }
+
+    #[test]
+    fn prose_below_a_line_that_had_room_or_is_complete_is_none_of_it() {
+        let whole = |before: &str, line: &str, rest: &str| {
+            let mut joiner = Joiner::default();
+            let found = joiner.whole(before.as_bytes(), line.as_bytes(), rest.as_bytes());
+            found.map_or(0, |(_, n)| n)
+        };
+        let line = "[  310.250113] xhci_hcd 0000:05:00.3: xHC error in resume, USBSTS 0x401,";
+        let wider = format!("{line} Reinit and then some more of the same driver\n");
+        assert_eq!(whole("", line, "Reinit\n[  310.3] x"), 1, "nothing says that it had room");
+        assert_eq!(whole(&wider, line, "I wonder why.\n"), 0, "the line above is wider");
+        assert_eq!(whole("", line, &format!("I wonder why.\n{wider}")), 0, "the one below");
+        let apart = format!("{wider}\n");
+        assert_eq!(whole(&apart, line, "Reinit\n"), 1, "another block");
+        let complete =
+            "[   20.078978] snd_soc_x 0000:00:1f.6: PM: failed to suspend async: error -2";
+        assert_eq!(whole("", complete, "According to what we know\n"), 0);
+        let waits = "[   25.474071][   T55] platform fe0a0000.hdmi: deferred probe pending: wait for supplier";
+        assert_eq!(whole("", waits, "/i2c@fdd40000/pmic@20/regulators/LDO_REG9\n"), 1);
+        assert_eq!(whole("", complete, "/sys/power/state was written\n"), 0);
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod android;
 mod charge;
 mod clock;
 mod count;
-mod line;
+pub(crate) mod line;
 mod machine;
 mod prose;
 mod round;

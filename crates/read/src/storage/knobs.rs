@@ -1,10 +1,16 @@
 //! Settings of sysfs as text: `PATH:VALUE` as `grep -r . PATH` prints them, or a path in
 //! a command or between arrows, and its value in the line below.
 
+use crate::posted;
 use dormouse_storage::knobs::Knobs;
 
 /// Longest line that can be one.
 const LONGEST: usize = 4_096;
+
+/// Whether a text has words of `hdparm -C`.
+pub(super) fn spins(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"drive state is:").is_some()
+}
 
 /// Takes every setting of a text, quoted or not; how many there were.
 pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
@@ -13,6 +19,8 @@ pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
     let mut named: Option<String> = None;
     // A path that a mail program broke at one of its slashes.
     let mut broken = String::new();
+    let rows = posted::has_rows(bytes);
+    let mut disk = String::new();
     for line in bytes.split(|b| *b == b'\n') {
         let asked = named.take();
         if line.len() > LONGEST {
@@ -26,6 +34,25 @@ pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
         let line = if joined.is_empty() { line } else { &joined };
         if line.starts_with("/sys/") && line.ends_with('/') {
             broken.push_str(line);
+            continue;
+        }
+        // hdparm names the disk above what it says (hdparm.c:process_dev).
+        if let Some(name) = line.strip_prefix("/dev/").and_then(|l| l.strip_suffix(':')) {
+            disk = name.into();
+            continue;
+        }
+        if let Some(state) = line.strip_prefix("drive state is:").filter(|_| !disk.is_empty()) {
+            out.spinning.insert(std::mem::take(&mut disk), state.trim().into());
+            seen += 1;
+            continue;
+        }
+        if let Some((name, files)) = rows.then(|| posted::row(line)).flatten() {
+            // Another program may have named the same device before, with its port.
+            let known = |p: &str| p.strip_suffix(name).is_some_and(|r| r.ends_with(' '));
+            if !(files.len() == 1 && out.power.keys().any(|p| known(p))) {
+                files.iter().for_each(|(file, v)| out.take(&format!("{name}/power/{file}"), v));
+            }
+            seen += 1;
             continue;
         }
         if !line.starts_with("/sys/") {

@@ -39,6 +39,7 @@ use crate::capture_file::schema::CaptureFile;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::part::Part;
+use crate::posted;
 pub(crate) use blktrace::is_blktrace;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::knobs::Knobs;
@@ -187,6 +188,7 @@ impl StorageReading {
         let dump = bytes.starts_with(b"/sys/");
         let small = bytes.len() <= QUOTED;
         let quotes = small && memchr::memmem::find(bytes, b"/sys/").is_some();
+        let quotes = quotes || small && (posted::has_rows(bytes) || knobs::spins(bytes));
         let settings = (dump || quotes) && knobs::read(bytes, &mut self.knobs) > 0;
         if fio::is_fio(bytes) {
             fio::read(name, bytes, &mut self.jobs, &mut self.losses);

@@ -2,6 +2,8 @@
 
 use super::shown::shown;
 use crate::grams::Asked;
+use crate::klog;
+use crate::text::{has_date, lossy};
 use crate::time_of_day::TimeOfDay;
 use dormouse_base::pairs::Pairs;
 use dormouse_doctor::way::{Kind, Step};
@@ -153,14 +155,35 @@ pub(super) fn read(asked: &Asked<'_>, letter: bool) -> Vec<Step> {
         return Vec::new();
     }
     let mut r = Reading::default();
+    let (mut begin, mut wrapped) = (0, false);
     for (line, raw) in (1..).zip(bytes.split(|b| *b == b'\n')) {
         if r.out.len() >= MOST {
             break;
         }
-        let text = crate::text::lossy(&raw[..raw.len().min(2_000)]);
+        let (before, end) = (&bytes[..begin], begin + raw.len());
+        begin = end + 1;
+        // It was read with the line above.
+        if std::mem::take(&mut wrapped) {
+            continue;
+        }
+        let mut text = lossy(&raw[..raw.len().min(2_000)]);
+        let rest = bytes.get(begin..).filter(|_| letter).unwrap_or_default();
+        let next = rest.split(|b| *b == b'\n').next().unwrap_or_default();
+        let after = rest.get(next.len() + 1..).unwrap_or_default();
+        let dated = !next.is_empty() && has_date(unquoted(raw));
+        if dated && klog::goes_on(before, raw, next, after) {
+            text = format!("{text} {}", lossy(unquoted(next)).trim()).into();
+            wrapped = true;
+        }
         r.line(line, &text);
     }
     r.out
+}
+
+/// A line without the marks of a mail.
+fn unquoted(line: &[u8]) -> &[u8] {
+    let end = line.iter().position(|b| !matches!(b, b'>' | b' ' | b'\t'));
+    &line[end.unwrap_or(line.len())..]
 }
 
 #[derive(Default)]

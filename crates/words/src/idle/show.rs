@@ -1,5 +1,6 @@
 //! What `dormouse show --only idle` prints.
 
+use super::dumps;
 use super::numbers::{percent, seconds, us};
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
@@ -12,9 +13,10 @@ use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::cpulist::named as cpus;
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::governors::Kind;
+use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
-use dormouse_idle::snapshot::{NotAPair, Snapshot};
+use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::ONLY_S2IDLE;
 use dormouse_idle::tally::{Coverage, Quantile, Sleeps, Waker, Woken};
 use dormouse_idle::ticks::Ticks;
@@ -41,6 +43,8 @@ pub struct Page<'a> {
     pub absent: &'a [Absent],
     /// Lines that name what may keep CPUs from deeper states.
     pub limits: &'a [(u64, String)],
+    /// Latencies that CPUs are allowed at most.
+    pub latencies: &'a [CpuLimit],
     /// Runs of turbostat.
     pub runs: &'a [Run],
     /// Two measurements of one kind beside each other.
@@ -59,7 +63,7 @@ pub struct Page<'a> {
 /// The page: an answer, how far to trust it, tables, what to do next.
 pub fn show(page: &Page) -> String {
     let mut out = String::new();
-    let mut parts: Vec<String> = Vec::new();
+    let (mut parts, mut later): (Vec<String>, Vec<String>) = Default::default();
     let named = page.losses.count("unnamed_cpu") == 0;
     // Among many machines, and beside a trace, one that has none is not the subject.
     let few = page.traces.is_empty() && page.snapshots.len() <= FEW;
@@ -74,22 +78,27 @@ pub fn show(page: &Page) -> String {
     } else if let Some(c) = contrast(&pairs(page.snapshots)) {
         parts.push(super::contrast::text(&c));
     } else if page.snapshots.len() > FEW {
-        parts.push(list(page.snapshots));
+        parts.push(dumps::list(page.snapshots));
     } else {
         // Beside a trace a dump only says the table.
         let only_tables = page.traces.iter().any(|t| t.tally.sleeps() > 0);
         let several = page.snapshots.len() > 1;
-        parts.extend(
-            page.snapshots
-                .iter()
-                .filter(|_| !only_tables)
-                .map(|s| snapshot(s, false, named, several)),
+        // Where a table measures how they were used, a dump without counters says the states.
+        let measured = |s: &&Snapshot| page.runs.is_empty() || counts(s);
+        let dumps = || page.snapshots.iter().filter(|_| !only_tables);
+        parts.extend(dumps().filter(measured).map(|s| snapshot(s, false, named, several)));
+        later.extend(
+            dumps().filter(|s| !measured(s)).map(|s| without_answer(s, false, named, several)),
         );
         if let ([before, after], false) = (page.snapshots, only_tables) {
-            parts.extend(apart(before, after));
+            parts.extend(dumps::apart(before, after));
         }
     }
-    parts.extend(page.runs.iter().map(|r| super::turbostat::text(r, page.limits)));
+    let of_cpus = super::limit::text(page.latencies, page.snapshots);
+    let run = |r| super::turbostat::text(r, page.limits, of_cpus.as_deref());
+    parts.extend(page.runs.iter().map(run));
+    parts.extend(of_cpus.clone().filter(|_| page.runs.is_empty()));
+    parts.extend(later);
     parts.extend(page.beside.map(super::turbostat::beside));
     parts.extend(super::absent::text(page.absent, false).filter(|_| !few));
     out += &parts.join("\n");
@@ -178,7 +187,8 @@ fn answer(sections: &[Section]) -> String {
         }
         Finding::Disabled { at } => {
             let most = sections[at.0].states.iter().max_by_key(|r| r.time_ns);
-            let spent = most.filter(|r| r.time_ns > Some(0)).map_or(String::new(), |r| {
+            let whole = sections[at.0].has_all_times();
+            let spent = most.filter(|r| whole && r.time_ns > Some(0)).map_or(String::new(), |r| {
                 let of = totals(std::slice::from_ref(&sections[at.0])).time;
                 let share = percent(r.time_ns.unwrap_or(0), of);
                 format!(" CPUs spent {share} of their idle time in {}.", name(r))
@@ -207,7 +217,15 @@ fn answer(sections: &[Section]) -> String {
         ),
         Finding::Unknown => {
             let most = sections.iter().flat_map(|s| &s.states).max_by_key(|r| r.time_ns);
+            let lacks = sections.iter().find(|s| !s.has_all_times());
+            let lacks = lacks.and_then(|s| s.states.iter().find(|r| r.time_ns.is_none()));
             match most.filter(|r| r.time_ns > Some(0)) {
+                Some(_) if let Some(r) = lacks => format!(
+                    "{} was entered {} times, and for how long this input does not say: no share of \
+                     time is told.",
+                    name(r),
+                    grouped(r.sleeps.unwrap_or(0))
+                ),
                 Some(r) => format!(
                     "CPUs spent {} of their idle time in {}; whether that was right this input does not say.",
                     percent(r.time_ns.unwrap_or(0), all.time),
@@ -221,26 +239,22 @@ fn answer(sections: &[Section]) -> String {
     wrap(&text)
 }
 
-/// Why two dumps have no difference, if both count.
-fn apart(before: &Snapshot, after: &Snapshot) -> Option<String> {
-    let why = match after.since(before) {
-        Ok(_) => {
-            "counters of the second are smaller, so it is the earlier one, or of another boot or machine"
-        }
-        Err(NotAPair::Driver(..)) => "they name different drivers",
-        Err(NotAPair::NoCommonCpu) => "no CPU is in both",
-        Err(NotAPair::Table(_)) => "their states have different names, so they are of two machines",
-        Err(_) => return None,
-    };
-    Some(wrap(&format!("No difference is made of the two dumps: {why}.")))
-}
-
 /// `named`: the input says which CPUs it tells of; `label`: it is one of several.
 fn snapshot(s: &Snapshot, difference: bool, named: bool, label: bool) -> String {
+    answer(&of_snapshot(s)) + &without_answer(s, difference, named, label)
+}
+
+/// Whether anything of it was counted.
+fn counts(s: &Snapshot) -> bool {
+    let counted = |r: &Row| r.sleeps.or(r.time_ns).or(r.too_deep).or(r.rejected).is_some();
+    of_snapshot(s).iter().any(|s| s.states.iter().any(counted))
+}
+
+fn without_answer(s: &Snapshot, difference: bool, named: bool, label: bool) -> String {
     let sections = of_snapshot(s);
     let each: usize = sections.iter().map(|x| x.cpus.len()).sum();
     let count = if s.sum_of > 0 { s.sum_of as usize } else { each };
-    let mut out = answer(&sections);
+    let mut out = String::new();
     let said = |key: &str, v: &Option<String>| {
         v.as_ref().map_or(String::new(), |v| format!(", {key} {}", safe(v)))
     };
@@ -289,6 +303,7 @@ fn pays(us: u64) -> String {
 /// States with their figures; a column that nobody filled is left out.
 fn table(section: &Section) -> String {
     let all = totals(std::slice::from_ref(section));
+    let whole = section.has_all_times();
     let number = |v: Option<u64>| v.map_or("-".into(), grouped);
     type Cell<'a> = (&'a str, usize, Box<dyn Fn(&Row) -> Option<String> + 'a>);
     let columns: Vec<Cell> = vec![
@@ -296,7 +311,7 @@ fn table(section: &Section) -> String {
         ("pays us", 9, Box::new(move |r| r.target_residency_us.map(pays))),
         ("sleeps", 12, Box::new(move |r| r.sleeps.map(grouped))),
         ("time s", 12, Box::new(|r| r.time_ns.map(seconds))),
-        ("share", 7, Box::new(move |r| r.time_ns.map(|t| percent(t, all.time)))),
+        ("share", 7, Box::new(move |r| r.time_ns.filter(|_| whole).map(|t| percent(t, all.time)))),
         ("too deep", 10, Box::new(|r| r.too_deep.map(grouped))),
         ("shallow", 10, Box::new(|r| r.too_shallow.map(grouped))),
     ];
@@ -380,61 +395,6 @@ fn doubts(sections: &[Section]) -> String {
             };
             out += &wrap(&text);
         }
-    }
-    out
-}
-
-/// One line a machine.
-fn list(snapshots: &[Snapshot]) -> String {
-    let all: Vec<Vec<Section>> = snapshots.iter().map(of_snapshot).collect();
-    let sums: Vec<_> = all.iter().map(|s| totals(s)).collect();
-    let missed = |i: usize| sums[i].too_deep + sums[i].too_shallow;
-    let worst = (0..snapshots.len())
-        .filter(|&i| sums[i].sleeps > 0)
-        .max_by_key(|&i| (u128::from(missed(i)) * 1_000_000 / u128::from(sums[i].sleeps), i));
-    let mut out = match worst {
-        Some(i) => wrap(&format!(
-            "Of {} machines, {} has the largest share of sleeps in a wrong state: {} of {}.",
-            snapshots.len(),
-            safe(&snapshots[i].label),
-            percent(missed(i), sums[i].sleeps),
-            grouped(sums[i].sleeps)
-        )),
-        None => wrap("No machine here counts its sleeps."),
-    };
-    let when = match snapshots.iter().all(|s| s.since_boot) {
-        true => "since boot",
-        false => "(since when is not said)",
-    };
-    let _ = writeln!(out, "Counters {when}; misses are the kernel's own count.\n");
-    let _ = writeln!(
-        out,
-        "{:<31}{:>16}{:>10}{:>10}  Table",
-        "Machine", "sleeps", "too deep", "shallow"
-    );
-    for (i, s) in snapshots.iter().enumerate() {
-        let t = sums[i];
-        let doubtful = all[i].iter().flat_map(|s| &s.doubts).count();
-        let impossible = all[i].iter().flat_map(|s| &s.doubts).any(|d| {
-            !matches!(
-                d,
-                Doubt::Multiple { .. } | Doubt::SameFigures { .. } | Doubt::SameResidency { .. }
-            )
-        });
-        let word = match (impossible, doubtful) {
-            (true, _) => "impossible",
-            (false, 0) => "",
-            _ => "nominal",
-        };
-        let line = format!(
-            "{:<31}{:>16}{:>10}{:>10}  {word}",
-            fit(&safe(&s.label), 30),
-            grouped(t.sleeps),
-            percent(t.too_deep, t.sleeps),
-            percent(t.too_shallow, t.sleeps)
-        );
-        out += line.trim_end();
-        out.push('\n');
     }
     out
 }
@@ -749,6 +709,7 @@ mod tests {
             traces: &[],
             absent: &[],
             limits: &[],
+            latencies: &[],
             runs: &[],
             beside: None,
             packed: &[],

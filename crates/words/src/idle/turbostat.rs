@@ -4,7 +4,7 @@ use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;
-use dormouse_idle::turbostat::{KeptUp, NotTold, Run, Unentered, watts};
+use dormouse_idle::turbostat::{KeptUp, NotTold, Odd, Run, Unentered, watts};
 use std::fmt::Write as _;
 
 /// Thousandths of a per cent as `12.3 %`; a little is not nothing.
@@ -70,6 +70,22 @@ fn not_followed(r: &Run) -> Option<String> {
     ))
 }
 
+/// The CPU that the means below hide.
+fn odd(r: &Run) -> String {
+    let Some(Odd { cpu, own, others: (state, [its, least]) }) = r.odd() else {
+        return String::new();
+    };
+    wrap(&format!(
+        "CPU {cpu} alone was in {} for {} of the time and in {} for {}; each other CPU was in that \
+         for {} or more.",
+        safe(&own.0),
+        percent(own.1),
+        safe(&state),
+        percent(its),
+        percent(least)
+    ))
+}
+
 /// The state that nobody entered though CPUs were idle, and what the text says that may keep
 /// them from it.
 fn unentered(r: &Run, limits: &[(u64, String)]) -> String {
@@ -95,6 +111,9 @@ fn kept_up(r: &Run) -> String {
     match r.kept_up() {
         KeptUp::Core(share) => format!("some core was awake for {} of the time", percent(share)),
         KeptUp::Shallow(name) => format!("no CPU was in a state deeper than {}", safe(&name)),
+        KeptUp::Odd(o) => {
+            format!("CPU {} alone was in no state deeper than {}", o.cpu, safe(&o.own.0))
+        }
         KeptUp::Unknown => {
             "what kept it awake, a core, a device or firmware, the table does not say".into()
         }
@@ -135,7 +154,7 @@ fn doubts(r: &Run) -> String {
 }
 
 /// One run.
-pub(super) fn text(r: &Run, limits: &[(u64, String)]) -> String {
+pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> String {
     let n = r.intervals.len();
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
@@ -144,6 +163,8 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)]) -> String {
     let first = not_followed(r);
     let second = if measured || first.is_none() { answer(r) } else { String::new() };
     let mut out = wrap(&(first.unwrap_or_default() + &second));
+    out += &odd(r);
+    out += of_cpus.unwrap_or_default();
     out += &unentered(r, limits);
     out += &wrap(&format!(
         "{n} interval{} of {}, {}{}; shares are means over {}, measured by hardware where a name \
@@ -266,7 +287,7 @@ pub fn beside(b: &Beside) -> String {
         );
     }
     out += &wrap(&match first {
-        Some(m) if b.of_two_writers => {
+        Some(m) if b.of_two_writers || b.of_two_tables => {
             format!(
                 "They differ most in {}: {} and {}.",
                 safe(&m.name),

@@ -96,6 +96,8 @@ pub fn json(page: &Page<'_>) -> Value {
         })).collect::<Vec<_>>(),
         "contradictions": page.knobs.conflicts().iter().map(crate::wording::storage::conflict)
             .collect::<Vec<_>>(),
+        "links": page.knobs.links, "clocks_follow_load": page.knobs.scaled,
+        "drive_states": page.knobs.spinning,
         "losses": page.losses,
     })
 }

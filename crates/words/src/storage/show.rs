@@ -406,6 +406,29 @@ fn histogram(p: &mut Page, d: &DiskSummary) {
     line("whole latency", &d.spread[CAUSES.len()]);
 }
 
+/// What may rest and what may not: links, clocks and platters.
+fn rests(knobs: &Knobs) -> Vec<String> {
+    let mut out = Vec::new();
+    for (host, policy) in &knobs.links {
+        // drivers/ata/libata-eh.c:ata_eh_set_lpm, 6.12.
+        out.push(match policy.as_str() {
+            "max_performance" => {
+                format!("{host}: {policy}, so its SATA link never sleeps (link_power_management_policy).")
+            }
+            _ => format!("{host}: {policy}, so its SATA link may sleep (link_power_management_policy)."),
+        });
+    }
+    for (host, scaled) in &knobs.scaled {
+        out.push(match scaled {
+            true => format!("{host}: its clocks follow the load (clkscale_enable 1)."),
+            false => format!("{host}: its clocks do not follow the load (clkscale_enable 0)."),
+        });
+    }
+    let disks = knobs.spinning.iter();
+    out.extend(disks.map(|(disk, state)| format!("{disk}: {state} (hdparm -C).")));
+    out
+}
+
 /// Settings that contradict each other.
 fn contradictions(p: &mut Page, knobs: &Knobs) {
     let list = knobs.conflicts();
@@ -423,6 +446,9 @@ fn contradictions(p: &mut Page, knobs: &Knobs) {
     p.wrapped(Ink::Plain, 0, 2, &of);
     for c in &list {
         p.paragraph(2, &safe(&conflict(c)));
+    }
+    for text in rests(knobs) {
+        p.paragraph(2, &safe(&text));
     }
     for (disk, s) in &knobs.counters {
         let mean = |n: u64, ms: u64| {

@@ -160,7 +160,15 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
 pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
     let stuck = list.iter().filter(|t| t.stuck().is_some()).count();
     let text = match stuck {
-        0 => "Every clock here was changed by devfreq.".to_string(),
+        0 => match list.iter().find_map(|t| Some((t, t.mostly()?))) {
+            Some((t, l)) => format!(
+                "{} was hardly ever changed by devfreq: it was at {} MHz for {} of the time.",
+                safe(&t.name),
+                l.hz / 1_000_000,
+                percent(l.ms, t.time())
+            ),
+            None => "Every clock here was changed by devfreq.".to_string(),
+        },
         n if n == list.len() && n == 1 => "The clock was never changed by devfreq.".into(),
         n => format!("{n} of {} were never changed by devfreq.", plural(list.len(), "clock")),
     };

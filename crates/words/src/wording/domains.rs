@@ -26,6 +26,11 @@ pub fn held(dump: &Dump, d: &Domain, h: &Held) -> String {
     if !h.failed.is_empty() {
         out.push(format!("in error: {}", names(&of(&h.failed))));
     }
+    if out.is_empty() && h.unseen && !d.devices.is_empty() {
+        let asleep: Vec<String> = d.devices.iter().map(|d| d.name().to_string()).collect();
+        let of = if asleep.len() == 1 { "1 device" } else { "devices" };
+        out.push(format!("{of} shown, asleep: {}; others may be left out", names(&asleep)));
+    }
     if out.is_empty() {
         out.push(if h.unseen { "users not shown".into() } else { "no user shown".into() });
     }

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         traces: &shown.reading.traces,
         absent: &shown.reading.absent,
         limits: &shown.reading.limits,
+        latencies: &shown.reading.latencies,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,

@@ -15,6 +15,8 @@ struct Grown {
     by: u64,
     /// It is the machine's own clock, or may stand for it.
     alarm: bool,
+    /// Over another sleep of the text it did not count.
+    not_always: bool,
     shown: [Evidence; 2],
 }
 
@@ -45,10 +47,18 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         n => format!(" and {n} more"),
     };
     let (id, words) = match grown.len() {
+        // The first reading stands before the sleep, so what began it counts as well.
+        1 if first.not_always => (
+            "wake-counted",
+            format!(
+                "Over one sleep {} alone counted, of the {what} that can wake a machine, and over another of the text it did not: it woke the machine, or it is what began that sleep, as a key does.",
+                all[0]
+            ),
+        ),
         1 => (
             "mode-wake-source",
             format!(
-                "Over the sleep {} alone counted, of the {what} that can wake a machine: it woke it, or came just after.",
+                "Over the sleep {} alone counted, of the {what} that can wake a machine: it woke it, or it came while the machine was awake between the two readings: just after, or before, as the key that begins a sleep does.",
                 all[0]
             ),
         ),
@@ -150,10 +160,21 @@ fn interrupts(case: &Case) -> Vec<Grown> {
             name: format!("IRQ {} of {}", row.number, row.names),
             by,
             alarm: row.names.contains("rtc") || row.names == "acpi",
+            not_always: still(case, &tables, row),
             shown: [Evidence::from(was.item), Evidence::from(row.item)],
         });
     }
     out
+}
+
+/// Whether a row of a table counted nothing over another sleep of the text.
+fn still(case: &Case, tables: &[Vec<Row<'_>>], of: &Row<'_>) -> bool {
+    let own = |t: &[Row<'_>]| {
+        let row = t.iter().find(|r| (r.number, r.names) == (of.number, of.names))?;
+        Some((row.item.line, row.count))
+    };
+    let pairs = tables.windows(2).filter_map(|w| own(&w[0]).zip(own(&w[1])));
+    pairs.into_iter().any(|(a, b)| a.1 == b.1 && slept(case, a.0, b.0))
 }
 
 /// What counted of `/sys/class/wakeup` between two readings of a file (drivers/base/power/
@@ -177,7 +198,7 @@ fn sources(case: &Case) -> Vec<Grown> {
         let folder = v.folder().rsplit('/').next().unwrap_or("");
         let name = names.get(v.folder()).copied().unwrap_or(folder).to_string();
         let alarm = name.contains("rtc") || name.contains("alarm");
-        out.push(Grown { name, by, alarm, shown: [value(was), value(v)] });
+        out.push(Grown { name, by, alarm, not_always: false, shown: [value(was), value(v)] });
     }
     out
 }

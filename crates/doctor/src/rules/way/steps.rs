@@ -3,9 +3,11 @@
 
 use super::quote::{LEASE, WAKE, span, words};
 use super::{network, unit};
+use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::message::Trust;
+use crate::rules::abort;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
@@ -66,6 +68,13 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // Rows of a wake-up in which nothing is slow are told where nothing else is.
     let others = out.iter().any(|f| f.id != "way-rows" && f.level != Level::Note);
     out.retain(|f| f.id != "way-rows" || !others);
+    // A wait before sleeps that all came to nothing is not what keeps the machine awake.
+    let slept = |a: &Attempt| !a.closed || !abort::ended_early(case, a);
+    if !case.attempts.is_empty() && !case.attempts.iter().any(slept) {
+        let before =
+            |f: &&mut Finding| f.id == "way-wait" && f.about.direction == Some(Direction::Suspend);
+        out.iter_mut().filter(before).for_each(|f| f.level = Level::Note);
+    }
     // One sentence a rule: the longest.
     for id in ["way-wait", "way-rows", "way-timeout", "way-screen", "way-network"] {
         // The way down and the way back are two.
@@ -84,7 +93,16 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// What a wait was for, where the line at its end says that it ended: a hook of systemd-sleep
 /// (src/shared/exec-util.c:do_execute), or a unit that was started before.
-fn ran(rows: &[&Step], end: &Step) -> Option<String> {
+fn ran(rows: &[&Step], begin: &Step, end: &Step) -> Option<String> {
+    // Both lines bear the path of one hook: it speaks itself.
+    let path = |t: &str| {
+        let (_, rest) = t.split_once("system-sleep/")?;
+        let name = rest.split(|c: char| c.is_whitespace() || c == ':').next()?;
+        (!name.is_empty()).then(|| name.to_owned())
+    };
+    if let Some(name) = path(&begin.text).filter(|n| path(&end.text).as_ref() == Some(n)) {
+        return Some(format!(" Both lines are of the sleep hook {name}: that is what ran."));
+    }
     let hook = |t: &str| {
         let (_, rest) = t.split_once("system-sleep/")?;
         let (name, how) = rest.split_once(' ')?;
@@ -109,7 +127,12 @@ fn before_is_back(steps: &[Step], at: usize) -> bool {
     let run = steps[at].run;
     let earlier = steps[..at].iter().rev().take_while(|s| s.run == run);
     let asks = [Kind::Sleeps, Kind::Entry, Kind::Asked, Kind::Ended];
-    let last = earlier.take_while(|s| !asks.contains(&s.kind));
+    // The unit of a sleep may end before its last word of the return.
+    let parts = |s: &Step| {
+        let again = s.kind == Kind::Ended && steps[at].ms - s.ms <= PAUSE;
+        asks.contains(&s.kind) && !again
+    };
+    let last = earlier.take_while(|s| !parts(s));
     last.into_iter().any(|s| s.kind == Kind::Back)
 }
 
@@ -139,12 +162,34 @@ fn after(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let known = |s: &&&Step| matches!(s.kind, Kind::Thawed | Kind::Address);
     let service = first.text.contains("System re");
     let chosen = last.is_some() || early > 0 || service || rows.iter().any(|s| known(&s));
-    if let Some(f) = lease(&rest) {
+    if let Some(f) = lease(&rest).map(|f| f.because(ready(&rest))) {
         out.push(f);
     }
     if rows.len() > 1 && chosen {
         let from = if early > 0 { "before the kernel was back" } else { "back from sleep" };
         said(rows, from, last.is_some() && early == 0, out);
+    }
+}
+
+/// When screen, link and address came, counted from the first line of a wake-up.
+fn ready(rest: &[&Step]) -> String {
+    let Some(first) = rest.first() else { return String::new() };
+    let screen = |s: &Step| s.kind == Kind::Screen || s.text.contains("Enabling monitor ");
+    let came = |name: &str, is: &dyn Fn(&Step) -> bool| {
+        let s = rest.iter().find(|s| is(s))?;
+        Some(format!("{name} came after {}", span(s.ms - first.ms, s.grain.max(first.grain))))
+    };
+    let all: Vec<String> = [
+        came("the screen", &screen),
+        came("the link", &|s| s.kind == Kind::Link),
+        came("the address", &|s| s.kind == Kind::Address),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match all.len() {
+        0 | 1 => String::new(),
+        _ => format!("Counted from {}: {}.", words(first), all.join(", ")),
     }
 }
 
@@ -207,9 +252,11 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     let listed: Vec<String> = {
         let mut by: Vec<&(&Step, &Step)> = gaps.iter().filter(|g| g.1.ms > g.0.ms).collect();
         by.sort_by_key(|g| std::cmp::Reverse(g.1.ms - g.0.ms));
+        if by.len() <= ROWS {
+            let place = |s: &Step| rows.iter().position(|r| r.line == s.line && r.text == s.text);
+            by.sort_by_key(|g| place(g.0));
+        }
         by.truncate(ROWS);
-        let place = |s: &Step| rows.iter().position(|r| r.line == s.line && r.text == s.text);
-        by.sort_by_key(|g| place(g.0));
         by.iter().map(|g| format!("{} to {}", span(g.1.ms - g.0.ms, 1), words(g.1))).collect()
     };
     let mut why = match listed.len() {
@@ -259,7 +306,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         Kind::Lock => " The line at its end says who held the sleep back.",
         _ => " No line says what ran in between.",
     };
-    let ran = ran(rows, b);
+    let ran = ran(rows, a, b);
     let in_vain = ran.as_deref().unwrap_or(in_vain);
     let owned = owner.map(|o| format!(" {} says how long: that is the wait.", words(o)));
     if why.is_empty() {
@@ -289,7 +336,10 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     let down = from == "asked to sleep";
     f = f.when(Some(if down { Direction::Suspend } else { Direction::Resume }), None);
     let of_pm_utils = rows.iter().any(|s| s.text.starts_with("Running hooks for "));
-    out.push(f.look(if of_pm_utils {
+    let of_android = rows.iter().any(|s| s.text.contains("PowerManagerService"));
+    out.push(f.look(if of_android {
+        "Ask who held a wakelock in that time: adb shell dumpsys power and dumpsys suspend_control_internal; adb logcat -b all -v threadtime has more lines of it."
+    } else if of_pm_utils {
         "Measure each hook by itself: time /usr/lib/pm-utils/sleep.d/NAME resume suspend."
     } else {
         "Ask the journal of that moment with more of its lines: journalctl -o short-precise; hooks stand in /usr/lib/systemd/system-sleep."

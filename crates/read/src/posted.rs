@@ -1,0 +1,278 @@
+//! Tables and values as people post them, laid out as the kernel prints them: the one place
+//! that knows such dress, so that readers know the kernel's forms alone. A line stays a line,
+//! so that what is read of it keeps its number.
+//!
+//! | posted | read |
+//! |---|---|
+//! | a table with bars (Markdown) | its cells with blanks between |
+//! | `cat /sys/a/{b,c}`, and a line for each file | `/sys/a/b:VALUE`, as `grep` prints it |
+//! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
+//! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
+
+use crate::night::line::{command, reads};
+use memchr::memmem;
+
+/// The text with such tables and values as the kernel prints them; nothing if it has none.
+pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
+    // Messages and traces have neither.
+    let barred = memmem::find(bytes, b"\n|").is_some() || bytes.starts_with(b"|");
+    let barred = barred || memmem::find(bytes, b"> |").is_some();
+    let several = memmem::find(bytes, b"cat /").is_some();
+    if !barred && !several {
+        return None;
+    }
+    let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
+    let mut own: Vec<Option<String>> = vec![None; lines.len()];
+    if barred {
+        tables(&lines, &mut own);
+    }
+    if several {
+        files(&lines, &mut own);
+    }
+    if own.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(bytes.len() + 256);
+    for (at, (line, own)) in lines.iter().zip(&own).enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        out.extend_from_slice(own.as_ref().map_or(line, |o| o.as_bytes()));
+    }
+    Some(out)
+}
+
+/// A line as its quote marks and what stands behind them.
+fn unquoted(line: &[u8]) -> Option<(&str, &str)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let text = line.trim_start_matches(['>', ' ', '\t']);
+    Some((&line[..line.len() - text.len()], text.trim_end()))
+}
+
+/// The cells of a row that bars part; nothing if the line is none.
+fn cells(line: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let (marks, text) = unquoted(line)?;
+    let inner = text.strip_prefix('|')?.strip_suffix('|')?;
+    let mark = |c: char| c.is_whitespace() || matches!(c, '`' | '*' | '\u{a0}');
+    (!inner.contains("||"))
+        .then(|| (marks, inner.split('|').map(|c| c.trim_matches(mark)).collect()))
+}
+
+fn is_rule(cells: &[&str]) -> bool {
+    cells.iter().all(|c| !c.is_empty() && c.bytes().all(|b| matches!(b, b'-' | b':' | b' ')))
+}
+
+/// Whether the head of a table is that of one that the kernel prints: its first column, and
+/// one that no other table has.
+fn is_kernels(head: &[&str]) -> bool {
+    let has = |part: &str| head[1..].iter().any(|c| c.to_ascii_lowercase().contains(part));
+    match head.first().map(|c| c.to_ascii_lowercase()).as_deref() {
+        Some("domain") => has("status"),
+        Some("clock") => has("enable") || has("count"),
+        Some("regulator") => has("use"),
+        Some("state" | "name") => {
+            has("usage") || has("count") || has("residency") || has("latency")
+        }
+        _ => false,
+    }
+}
+
+/// Tables with bars below a head and a rule.
+fn tables(lines: &[&[u8]], own: &mut [Option<String>]) {
+    let mut at = 0;
+    while at + 1 < lines.len() {
+        let head = cells(lines[at]).filter(|(_, head)| is_kernels(head));
+        let rule = cells(lines[at + 1]).is_some_and(|(_, c)| is_rule(&c));
+        let Some((marks, _)) = head.filter(|_| rule) else {
+            at += 1;
+            continue;
+        };
+        let count = lines[at..].iter().take_while(|l| cells(l).is_some()).count();
+        for (n, (line, own)) in lines[at..at + count].iter().zip(&mut own[at..]).enumerate() {
+            let Some((_, row)) = cells(line) else { continue };
+            // A rule is as long as the kernel's.
+            *own = Some(match is_rule(&row) {
+                true => format!("{marks}{}", "-".repeat(40)),
+                false => {
+                    let full: Vec<&str> = row.into_iter().filter(|c| !c.is_empty()).collect();
+                    let text = full.join("     ");
+                    format!("{marks}{}", if n == 0 { text.to_ascii_lowercase() } else { text })
+                }
+            });
+        }
+        at += count;
+    }
+}
+
+/// So many files of one command, at most, print a line each.
+const MOST: usize = 64;
+
+/// Files of a command that prints several, each of one line.
+fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
+    for (at, line) in lines.iter().enumerate() {
+        if memmem::find(line, b"cat /").is_none() {
+            continue;
+        }
+        let Some((marks, text)) = unquoted(line) else { continue };
+        let Some(typed) = command(text) else { continue };
+        let one = typed.strip_prefix("sudo ").unwrap_or(typed);
+        if !one.starts_with("cat /") || one.contains(['|', '>', '<', '*', ';', '&', '$', '?']) {
+            continue;
+        }
+        let (paths, _) = reads(one);
+        let known = paths.iter().all(|p| p.starts_with("/sys/") || p.starts_with("/proc/sys/"));
+        if !(2..=MOST).contains(&paths.len()) || !known {
+            continue;
+        }
+        let values = lines[at + 1..].iter().map_while(|l| {
+            let (own_marks, text) = unquoted(l)?;
+            let ends = text.is_empty() || text.starts_with("```") || command(text).is_some();
+            (!ends && own_marks.matches('>').eq(marks.matches('>'))).then_some(text)
+        });
+        let values: Vec<&str> = values.take(MOST + 1).collect();
+        if values.len() != paths.len() {
+            continue;
+        }
+        for ((path, value), own) in paths.iter().zip(values).zip(&mut own[at + 1..]) {
+            *own = Some(format!("{marks}{path}:{value}"));
+        }
+    }
+}
+
+/// Names that loops give the files of a device's `power` folder, and the files.
+const FILES: [(&str, &str); 12] = [
+    ("control", "control"),
+    ("status", "runtime_status"),
+    ("runtime_status", "runtime_status"),
+    ("active", "runtime_active_time"),
+    ("active_time", "runtime_active_time"),
+    ("runtime_active_time", "runtime_active_time"),
+    ("suspended", "runtime_suspended_time"),
+    ("suspended_time", "runtime_suspended_time"),
+    ("runtime_suspended_time", "runtime_suspended_time"),
+    ("usage", "runtime_usage"),
+    ("runtime_usage", "runtime_usage"),
+    ("autosuspend_delay_ms", "autosuspend_delay_ms"),
+];
+
+/// A file of a word `KEY=VALUE`, and its value.
+fn file(word: &str) -> Option<(&'static str, &str)> {
+    let (key, value) = word.split_once('=')?;
+    let value = value.trim_end_matches([',', ';']);
+    let known = FILES.iter().find(|f| f.0 == key)?;
+    (!value.is_empty()).then_some((known.1, value))
+}
+
+/// The device of `NAME: control=on status=active …`, and its files with their values; nothing
+/// if the line is no such row.
+fn listed(text: &str) -> Option<(&str, Vec<(&'static str, &str)>)> {
+    let begin = text.split(' ').find(|w| file(w).is_some())?;
+    // It is a part of the text, so this is where it begins.
+    let at = begin.as_ptr() as usize - text.as_ptr() as usize;
+    let name = text[..at].trim_end().trim_end_matches([':', '|', ',', '-']).trim();
+    let words = text[at..].split_whitespace();
+    let files: Vec<_> = words.map(file).collect::<Option<_>>()?;
+    let tells = |f: &(&str, &str)| match f.0 {
+        "control" => matches!(f.1, "on" | "auto"),
+        "runtime_status" => matches!(f.1, "active" | "suspended" | "unsupported" | "error"),
+        _ => false,
+    };
+    let row = !name.is_empty() && name.len() <= 80 && files.len() > 1 && files.iter().any(tells);
+    row.then_some((name, files))
+}
+
+/// The device of a tunable of powertop (src/tuning/runtime.cpp and tuningusb.cpp, 2.15), and
+/// whether it may sleep: `Bad;Autosuspend for USB device NAME;`, `>> Good   Runtime PM for
+/// PCI Device NAME`.
+fn tunable(text: &str) -> Option<(&str, bool)> {
+    let text = text.trim_start_matches(['>', ' ', '\t', '*', '|']);
+    let (good, rest) = match text.strip_prefix("Bad") {
+        Some(rest) => (false, rest),
+        None => (true, text.strip_prefix("Good")?),
+    };
+    let rest = rest.trim_start_matches([';', ' ', '\t', '|', ',']);
+    let name = rest.strip_prefix("Autosuspend for USB device ");
+    let bus = || rest.strip_prefix("Runtime PM for ")?.split_once(" Device ").map(|p| p.1);
+    // powertop names the maker of a USB device in brackets, or its port.
+    let name = name.or_else(bus)?.trim_end_matches([';', ' ', '|', '\t', '\r']);
+    let short = name.split_once(" [").map_or(name, |(name, _)| name);
+    (!short.is_empty()).then_some((short, good))
+}
+
+/// Whether a text may have such rows.
+pub(crate) fn has_rows(bytes: &[u8]) -> bool {
+    [&b"control="[..], b"status=", b"Autosuspend for USB device ", b"Runtime PM for "]
+        .iter()
+        .any(|w| memmem::find(bytes, w).is_some())
+}
+
+/// What a line says of one device: its name, and files of its `power` folder with values.
+pub(crate) fn row(line: &str) -> Option<(&str, Vec<(&'static str, &str)>)> {
+    let of = |(name, good)| (name, vec![("control", if good { "auto" } else { "on" })]);
+    listed(line).or_else(|| tunable(line).map(of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let out = plain(text.as_bytes()).unwrap_or_else(|| text.into());
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_table_with_bars_is_one_with_blanks_and_others_stay() {
+        let text = "x\n| domain | status | device |\n|---|:--:|---|\n| pd_a | on | |\nend";
+        let rule = "-".repeat(40);
+        let want = format!("x\ndomain     status     device\n{rule}\npd_a     on\nend");
+        assert_eq!(shown(text), want);
+        let other = "| who | what |\n|---|---|\n| a | b |\n";
+        assert_eq!(shown(other), other);
+        let no_rule = "| domain | status |\n| a | on |\n";
+        assert_eq!(shown(no_rule), no_rule);
+    }
+
+    #[test]
+    fn files_of_one_command_have_their_values_in_its_order() {
+        let text =
+            "me@pc:~$ cat /sys/a/power/{control,runtime_usage} /sys/b\nauto\n2\nmem disk\n$ ls\n";
+        let want = "me@pc:~$ cat /sys/a/power/{control,runtime_usage} /sys/b\n\
+            /sys/a/power/control:auto\n/sys/a/power/runtime_usage:2\n/sys/b:mem disk\n$ ls\n";
+        assert_eq!(shown(text), want);
+        let quoted = "> # cat /sys/a /sys/b\n> 1\n> 2\n";
+        assert_eq!(shown(quoted), "> # cat /sys/a /sys/b\n> /sys/a:1\n> /sys/b:2\n");
+        for other in [
+            "$ cat /sys/a /sys/b\n1\n",
+            "$ cat /sys/a /sys/b\n1\n2\n3\n",
+            "$ cat /sys/a /sys/b | sort\n1\n2\n",
+            "$ cat /sys/a\n1\n2\n",
+        ] {
+            assert_eq!(shown(other), other);
+        }
+    }
+
+    #[test]
+    fn rows_of_loops_and_tunables_say_what_one_device_may() {
+        let (name, files) =
+            row("2-4 Reader: control=on status=active active=90 suspended=0").expect("a row");
+        assert_eq!(
+            (name, files[0], files[3]),
+            ("2-4 Reader", ("control", "on"), ("runtime_suspended_time", "0"))
+        );
+        let said = |l: &'static str| row(l).map(|(name, files)| (name, files[0].1));
+        assert_eq!(said("Bad;Autosuspend for USB device Reader [ACME];"), Some(("Reader", "on")));
+        assert_eq!(
+            said("   Good          Runtime PM for PCI Device ACME X1"),
+            Some(("ACME X1", "auto"))
+        );
+        for none in [
+            "Bad;VM writeback timeout;",
+            "it has control=on",
+            "a: control=on and status=active",
+            "x: status=5 active=6",
+        ] {
+            assert_eq!(row(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What is said of latencies that CPUs are allowed at most.
+
+use super::wrapped::wrap;
+use crate::text::safe;
+use dormouse_idle::limit::CpuLimit;
+use dormouse_idle::snapshot::Snapshot;
+
+/// Each limit that forbids a state; nothing if none does.
+pub(super) fn text(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Option<String> {
+    let one = |l: &CpuLimit| {
+        let (state, needs) = l.forbids(snapshots)?;
+        Some(wrap(&format!(
+            "CPU {} may take {} us to wake (pm_qos_resume_latency_us, line {}): {}, which takes {} \
+             us, and what is deeper are forbidden to it.",
+            l.cpu,
+            l.us,
+            l.line,
+            safe(state),
+            needs
+        )))
+    };
+    let all: Vec<String> = limits.iter().filter_map(one).take(4).collect();
+    (!all.is_empty()).then(|| all.concat())
+}
