@@ -79,7 +79,7 @@ pub use rules::ready::NO_STATE;
 pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
-pub use report::{First, Report, Sleep, answer, tells_depth, told_of_sleep};
+pub use report::{First, Report, Sleep, answer, is_crash, tells_depth, told_of_sleep};
 pub use words::Words;
 
 use attempt::Attempt;
@@ -131,6 +131,7 @@ pub fn judge(case: &Case) -> Report {
     let mut errors = told(case);
     errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     findings.extend(said::not_judged(case, &errors));
+    findings.extend(rules::doubt::judge(case, &findings));
     sorted(&mut findings);
     Report {
         findings,

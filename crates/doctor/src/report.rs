@@ -1,6 +1,8 @@
 //! What the doctor says of a text or a recording.
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
+use crate::rules::doubt::DOUBT;
+use crate::rules::way::network::TOLD;
 use dormouse_base::time::Ns;
 
 /// What the doctor says of a text.
@@ -41,9 +43,31 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
     let night = |f: &Finding| f.id == "night-cost" && f.level == Level::Risk;
     let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
     let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
-    let trifle = |f: &Finding| night && way(f);
-    let level = |f: &Finding| (if trifle(f) { Level::Risk } else { f.level }, trifle(f));
+    // Nor does it matter that somebody plugged a charger in, opened the lid or pressed a button.
+    let told = |f: &Finding| matches!(f.id, "night-cost" | "night-awake" | "night-wakelocks");
+    let user = findings.iter().any(told);
+    let trifle = |f: &Finding| night && way(f) || user && is_of_the_user(f);
+    // A sleep that is lost stands before what only took long.
+    let lost = |f: &Finding| matches!(f.id, "no-return" | "hib-no-image");
+    let level = |f: &Finding| match trifle(f) {
+        _ if lost(f) => (Level::Broken, true),
+        true if is_of_the_user(f) => (Level::Note, true),
+        true => (Level::Risk, true),
+        false => (f.level, false),
+    };
     findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
+}
+
+/// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of
+/// chargers, lids and buttons have in their names.
+fn is_of_the_user(f: &Finding) -> bool {
+    const HAND: [&str; 4] = ["charger", "lid", "button", "pwrkey"];
+    let by_hand = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| HAND.contains(&w))
+    };
+    let devices = &f.about.devices;
+    f.id == "abort-wakeup" && !devices.is_empty() && devices.iter().all(|d| by_hand(&d.name))
 }
 
 /// What costs less is no answer to a night.
@@ -74,6 +98,12 @@ pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Opt
     sure.find(|f| f.area == Area::Mode || f.id == "way-slept")
 }
 
+/// Whether a finding is that the kernel crashed: what comes behind has no time of its own, and a
+/// callback that is open then is no suspect.
+pub fn is_crash(f: &Finding) -> bool {
+    f.level == Level::Broken && matches!(f.id, "phase-crash" | "hib-crash" | "rpm-crash")
+}
+
 /// Whether a finding says how deep a sleep was.
 pub fn tells_depth(f: &Finding) -> bool {
     matches!(f.id, "mode-hardware" | "mode-partial" | "mode-name-only")
@@ -95,6 +125,9 @@ pub enum First<'a> {
     Wrong(&'a Finding),
     /// Nothing is wrong, and this answers.
     Answer(&'a Finding),
+    /// No rule found a fault, and the first forbids to say that nothing is wrong; the second is
+    /// good to know.
+    Doubt(&'a Finding, Option<&'a Finding>),
     /// No rule found a fault, and this was not judged.
     NotJudged(&'a Finding),
     /// Nothing is wrong, and this is good to know.
@@ -106,8 +139,12 @@ impl Report {
     pub fn first(&self) -> Option<First<'_>> {
         let f = self.findings.first()?;
         let not_judged = self.findings.iter().find(|f| f.id == NOT_JUDGED);
+        if let Some(doubt) = self.findings.iter().find(|f| f.id == DOUBT) {
+            let told = self.findings.iter().find(|f| f.id != DOUBT);
+            return Some(First::Doubt(doubt, not_judged.or(told)));
+        }
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, ..) | (WAKER | ACTIVE, Level::Note, None) => First::Answer(f),
+            (ALARM, ..) | (WAKER | ACTIVE | TOLD, Level::Note, None) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
@@ -139,6 +176,7 @@ mod tests {
                 None => "none",
                 Some(First::Wrong(_)) => "wrong",
                 Some(First::Answer(_)) => "answer",
+                Some(First::Doubt(d, f)) => f.map_or(d.id, |f| f.id),
                 Some(First::NotJudged(f)) => f.id,
                 Some(First::Note(_)) => "note",
             }
@@ -150,6 +188,9 @@ mod tests {
         assert_eq!(first(&[(ACTIVE, Level::Note)]), "answer");
         assert_eq!(first(&[(ALARM, Level::Note), other]), "answer");
         assert_eq!(first(&[("mode-hardware", Level::Note)]), "note");
+        let doubt = (DOUBT, Level::Note);
+        assert_eq!(first(&[doubt]), DOUBT);
+        assert_eq!(first(&[waker, doubt]), WAKER, "beside what is known");
         assert_eq!(first(&[(WAKER, Level::Risk), other]), "wrong");
     }
 

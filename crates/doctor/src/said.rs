@@ -148,7 +148,9 @@ pub(crate) fn complains(text: &str) -> bool {
     let any = pairs.fold(false, |any, (a, b)| {
         let (a, b) = (a | 32, b | 32);
         let is = |x: u8, y: u8| (a == x) & (b == y);
-        any | is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm') | is(b'u', b'p') | is(b's', b'p')
+        let word =
+            is(b'r', b'r') | is(b'f', b'a') | is(b'i', b'm') | is(b'u', b'p') | is(b's', b'p');
+        any | word | is(b'!', b'=')
     });
     if !any {
         return false;
@@ -167,11 +169,25 @@ pub(crate) fn complains(text: &str) -> bool {
         "not respond ",
         "giving up",
     ];
-    WORDS.iter().any(|w| says(w))
+    (WORDS.iter().any(|w| says(w)) || is_other(&text))
         && !says("error 0")
         && !sums_up(&text)
         && !says("0 errors")
         && !says("no error")
+}
+
+/// `selftest: 0x0 != 0x55`: what was read of a device is not what it should be, and the line
+/// ends with that.
+fn is_other(text: &str) -> bool {
+    let number = |w: Option<&str>| {
+        w.is_some_and(|w| {
+            let hex = w.trim_end_matches(['.', ',', ')', '!']).trim_start_matches("0x");
+            !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+    };
+    text.trim_end().split_once(" != ").is_some_and(|(read, wanted)| {
+        number(read.split(' ').next_back()) && !wanted.contains(' ') && number(Some(wanted))
+    })
 }
 
 /// Errors inside the attempts of a text that no rule may have judged, by formats alone; and those
@@ -307,6 +323,8 @@ mod tests {
                 assert!(!complains(&text[..text.len() - 1]), "{text}");
             }
         }
+        assert!(complains("elm 3-1: self test: 0x0 != 0xa5"));
+        assert!(!complains("elm 3-1: if (a != b) return 0") && !complains("x: 5 != 4 of all"));
         assert!(!complains("x: error 0") && !complains("") && !complains("\u{e4}"));
     }
 }

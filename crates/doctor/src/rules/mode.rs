@@ -450,7 +450,11 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
 /// Many short turns of the s2idle loop in one sleep.
 fn turns(case: &Case, out: &mut Vec<Finding>) {
     let spans: Vec<&[Message]> = if case.attempts.is_empty() {
-        Vec::from([&case.messages[..]])
+        // Each part of a sleep goes to the next one.
+        let mut ends: Vec<usize> = case.parts.iter().skip(1).map(|p| p.0).collect();
+        ends.push(case.messages.len());
+        let mut from = 0;
+        ends.into_iter().map(|end| &case.messages[std::mem::replace(&mut from, end)..end]).collect()
     } else {
         case.attempts.iter().map(|a| case.of(a)).collect()
     };

@@ -162,7 +162,7 @@ fn is_rest(last: &[u8], next: &[u8]) -> bool {
     !mark
         && !speaks
         && next.len() < 120
-        && !text::has_date(next)
+        && !text::has_date(text)
         && !prefix::strip(known.as_deref().unwrap_or(next)).fresh
         && !own(text)
 }
