@@ -85,7 +85,7 @@ pub use words::Words;
 use attempt::Attempt;
 use logs::further_logs;
 use message::{Message, Trust};
-use report::sorted;
+use report::{leave_to_the_user, sorted};
 use said::told;
 use std::collections::BTreeSet;
 
@@ -101,6 +101,7 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
+    leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);
     sorted(&mut findings);

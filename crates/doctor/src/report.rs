@@ -43,15 +43,11 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
     let night = |f: &Finding| f.id == "night-cost" && f.level == Level::Risk;
     let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
     let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
-    // Nor does it matter that somebody plugged a charger in, opened the lid or pressed a button.
-    let told = |f: &Finding| matches!(f.id, "night-cost" | "night-awake" | "night-wakelocks");
-    let user = findings.iter().any(told);
-    let trifle = |f: &Finding| night && way(f) || user && is_of_the_user(f);
+    let trifle = |f: &Finding| night && way(f);
     // A sleep that is lost stands before what only took long.
     let lost = |f: &Finding| matches!(f.id, "no-return" | "hib-no-image");
     let level = |f: &Finding| match trifle(f) {
         _ if lost(f) => (Level::Broken, true),
-        true if is_of_the_user(f) => (Level::Note, true),
         true => (Level::Risk, true),
         false => (f.level, false),
     };
@@ -68,6 +64,15 @@ fn is_of_the_user(f: &Finding) -> bool {
     };
     let devices = &f.about.devices;
     f.id == "abort-wakeup" && !devices.is_empty() && devices.iter().all(|d| by_hand(&d.name))
+}
+
+/// In a text that tells what a night cost it is no fault that somebody plugged a charger in,
+/// opened the lid or pressed a button.
+pub(crate) fn leave_to_the_user(findings: &mut [Finding]) {
+    let told = |f: &Finding| matches!(f.id, "night-cost" | "night-awake" | "night-wakelocks");
+    if findings.iter().any(told) {
+        findings.iter_mut().filter(|f| is_of_the_user(f)).for_each(|f| f.level = Level::Note);
+    }
 }
 
 /// What costs less is no answer to a night.
@@ -203,5 +208,24 @@ mod tests {
         let note = finding("mode-hardware", Level::Note);
         assert!(answer([&note], false, None).is_none());
         assert!(told_of_sleep([&note]).is_some());
+    }
+
+    #[test]
+    fn what_a_night_cost_stands_before_the_charger_and_a_lost_sleep_before_a_slow_one() {
+        let device =
+            |name: &str| crate::finding::Device { name: name.into(), ..Default::default() };
+        let mut list = [
+            finding("abort-wakeup", Level::Risk).of_devices([device("oak:elm_charger")]),
+            finding("night-cost", Level::Note),
+        ];
+        leave_to_the_user(&mut list);
+        assert_eq!(list[0].level, Level::Note);
+        let mut other =
+            [finding("abort-wakeup", Level::Risk).of_devices([device("mmc7")]), list[1].clone()];
+        leave_to_the_user(&mut other);
+        assert_eq!(other[0].level, Level::Risk);
+        let mut list = [finding("phase-pause", Level::Slow), finding("no-return", Level::Risk)];
+        sorted(&mut list);
+        assert_eq!(list[0].id, "no-return");
     }
 }

@@ -209,13 +209,7 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
 
 /// Messages of attempts whose beginning is not in the text, as far as it goes on with them.
 fn parts(case: &Case) -> impl Iterator<Item = &Message> {
-    let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
-    let mut begins: Vec<usize> = begins.collect();
-    begins.sort_unstable();
-    case.parts.iter().flat_map(move |&(first, closed)| {
-        let next = begins.get(begins.partition_point(|b| *b <= first));
-        let end = next.copied().unwrap_or(case.messages.len());
-        let all = &case.messages[first..end];
+    case.of_parts().zip(&case.parts).flat_map(|(all, &(_, closed))| {
         let exit = |m: &Message| m.says("suspend exit") || m.says("hibernation exit");
         let exit = all.iter().position(exit).filter(|_| closed).map_or(all.len(), |at| at + 1);
         let near = move |m: &&Message| passed(&all[0], m).is_none_or(|t| t <= PART);

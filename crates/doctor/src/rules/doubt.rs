@@ -20,7 +20,14 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     let cut = case.attempts.iter().rfind(|a| !a.inside).and_then(|a| ends_down(case, a));
     // What a night cost was told with its figures.
     let cost = found.iter().any(|f| matches!(f.id, "night-cost" | "night-rate"));
-    let told = trouble(case).filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
+    // Trouble of a machine that did not sleep is another matter.
+    let slept = !case.attempts.is_empty()
+        || !case.parts.is_empty()
+        || case.night.slept_at_all()
+        || found.iter().any(|f| f.area == Area::Mode);
+    let told = trouble(case)
+        .filter(|_| slept)
+        .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
     let mut words = Vec::new();
     if let Some((first, _)) = cut {
         words.push(format!(
@@ -29,7 +36,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         ));
     }
     if let Some((_, said)) = told {
-        let said: String = said.trim().chars().take(MOST).collect();
+        let said: String = said.chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no line explains: \"{said}\"."));
     }
     if words.is_empty() {
@@ -126,8 +133,10 @@ const NOT: [&str; 22] = [
 
 /// The sentence of the writer that says most plainly that something went wrong, and its line.
 fn trouble(case: &Case) -> Option<(&Message, &str)> {
-    let words =
-        |m: &&Message| m.trust == Trust::Prose && m.text.split_whitespace().count() >= WORDY;
+    let letters = |w: &&str| w.bytes().all(|b| b.is_ascii_alphabetic());
+    let words = |m: &&Message| {
+        m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
+    };
     let prose: Vec<&Message> = case.messages.iter().filter(words).collect();
     TROUBLE.iter().find_map(|word| {
         prose.iter().find_map(|m| {
@@ -135,13 +144,17 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
                 let lower = s.to_ascii_lowercase();
                 lower.contains(word) && !NOT.iter().any(|w| lower.contains(w))
             })?;
-            Some((*m, said))
+            // Of a long sentence the part that says it.
+            let at = said.to_ascii_lowercase().find(word).filter(|at| *at + word.len() > MOST);
+            let from = at.map_or(0, |at| said.floor_char_boundary(at.saturating_sub(MOST / 2)));
+            let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
+            Some((*m, said[from..].trim()))
         })
     })
 }
 
-/// A sentence has so many words.
-const WORDY: usize = 3;
+/// A sentence has so many words of letters alone; a row of a table has none.
+const WORDY: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -190,6 +203,7 @@ mod tests {
             "Fixed: I no longer have to reboot.",
             "Does it have a battery drain?",
             "Drains battery",
+            "Power cycle: 3, had to reboot: 1",
         ] {
             assert_eq!(with(fine), None, "{fine}");
         }

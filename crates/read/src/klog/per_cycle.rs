@@ -24,6 +24,8 @@ pub(crate) struct PerCycle {
     pub(super) second: Option<(bool, i64)>,
     /// Lines tell that firmware slept.
     pub firmware: bool,
+    /// Its entry has the date in place of the mode.
+    pub dated: bool,
     /// When the image of a hibernation was made.
     pub image_made: Option<Ns>,
     /// When the memory was copied for it: there its clock goes on.

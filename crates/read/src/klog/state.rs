@@ -441,13 +441,9 @@ impl<'t> Log<'t> {
     /// since.
     pub(crate) fn is_just_entered(&mut self) -> bool {
         const MOMENT: Ns = Ns::from_ms(100);
-        let (now, timed) = (self.now, self.timed);
-        let open = self.t.in_whole_cycle() && timed;
-        let begun = self.t.current().filter(|_| open);
-        begun.is_some_and(|c| {
-            let early = c.cycle.phases.iter().all(|p| p.phase == Phase::Sync);
-            early && now >= c.cycle.start && now - c.cycle.start < MOMENT
-        })
+        let (now, timed, entered) = (self.now, self.timed, self.is_entered());
+        let begun = self.t.current().filter(|_| timed && entered);
+        begun.is_some_and(|c| now >= c.cycle.start && now - c.cycle.start < MOMENT)
     }
 
     /// A loss of this kind is of the open cycle.

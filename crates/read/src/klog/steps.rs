@@ -110,6 +110,11 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     if entry.is_some() || hibernates {
         log.reads_image = false;
     }
+    let dated = entry.is_some_and(<[u8]>::is_empty);
+    if dated && log.is_entered() {
+        // Kernels of Android say both, one behind the other.
+        return true;
+    }
     if entry.is_some() && log.is_just_entered() {
         log.refused = true;
         log.refusals.push((stamp.at, stamp.at));
@@ -121,6 +126,8 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.t.note_main(stamp);
         let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
         log.t.set_mode(mode(word));
+        log.sync();
+        log.c.dated = dated;
     } else if hibernates {
         log.settle_loose();
         log.open(stamp, true);
@@ -162,7 +169,8 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     {
         let mut words = text.split(|b| matches!(b, b' ' | b'(' | b')'));
         let word = words.find(|w| mode(w) != Mode::Unknown).unwrap_or_default();
-        if under_way(log, stamp) {
+        // An entry with the date names none.
+        if under_way(log, stamp) || std::mem::take(&mut log.c.dated) {
             log.t.set_mode(mode(word));
         }
     } else {
