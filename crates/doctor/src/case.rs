@@ -49,6 +49,19 @@ impl Case {
         Case { messages, values, attempts, parts, ..Case::default() }
     }
 
+    /// The messages of each part of an attempt whose beginning is not in the text, up to what
+    /// begins next.
+    pub(crate) fn of_parts(&self) -> impl Iterator<Item = &[Message]> {
+        let begins = self.attempts.iter().map(|a| a.first).chain(self.parts.iter().map(|p| p.0));
+        let mut begins: Vec<usize> = begins.collect();
+        begins.sort_unstable();
+        let end = move |first: usize| {
+            let next = begins.get(begins.partition_point(|b| *b <= first));
+            next.copied().unwrap_or(self.messages.len())
+        };
+        self.parts.iter().map(move |p| &self.messages[p.0..end(p.0)])
+    }
+
     /// The messages of an attempt.
     pub fn of(&self, attempt: &Attempt) -> &[Message] {
         &self.messages[attempt.first..attempt.end]

@@ -79,13 +79,13 @@ pub use rules::ready::NO_STATE;
 pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
-pub use report::{First, Report, Sleep, answer, tells_depth, told_of_sleep};
+pub use report::{First, Report, Sleep, answer, is_crash, tells_depth, told_of_sleep};
 pub use words::Words;
 
 use attempt::Attempt;
 use logs::further_logs;
 use message::{Message, Trust};
-use report::sorted;
+use report::{leave_to_the_user, sorted};
 use said::told;
 use std::collections::BTreeSet;
 
@@ -101,6 +101,7 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
+    leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);
     sorted(&mut findings);
@@ -131,6 +132,7 @@ pub fn judge(case: &Case) -> Report {
     let mut errors = told(case);
     errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     findings.extend(said::not_judged(case, &errors));
+    findings.extend(rules::doubt::judge(case, &findings));
     sorted(&mut findings);
     Report {
         findings,

@@ -1,6 +1,8 @@
 //! What the doctor says of a text or a recording.
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
+use crate::rules::doubt::DOUBT;
+use crate::rules::way::network::TOLD;
 use dormouse_base::time::Ns;
 
 /// What the doctor says of a text.
@@ -42,8 +44,35 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
     let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
     let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
     let trifle = |f: &Finding| night && way(f);
-    let level = |f: &Finding| (if trifle(f) { Level::Risk } else { f.level }, trifle(f));
+    // A sleep that is lost stands before what only took long.
+    let lost = |f: &Finding| matches!(f.id, "no-return" | "hib-no-image");
+    let level = |f: &Finding| match trifle(f) {
+        _ if lost(f) => (Level::Broken, true),
+        true => (Level::Risk, true),
+        false => (f.level, false),
+    };
     findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
+}
+
+/// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of
+/// chargers, lids and buttons have in their names.
+fn is_of_the_user(f: &Finding) -> bool {
+    const HAND: [&str; 4] = ["charger", "lid", "button", "pwrkey"];
+    let by_hand = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| HAND.contains(&w))
+    };
+    let devices = &f.about.devices;
+    f.id == "abort-wakeup" && !devices.is_empty() && devices.iter().all(|d| by_hand(&d.name))
+}
+
+/// In a text that tells what a night cost it is no fault that somebody plugged a charger in,
+/// opened the lid or pressed a button.
+pub(crate) fn leave_to_the_user(findings: &mut [Finding]) {
+    let told = |f: &Finding| matches!(f.id, "night-cost" | "night-awake" | "night-wakelocks");
+    if findings.iter().any(told) {
+        findings.iter_mut().filter(|f| is_of_the_user(f)).for_each(|f| f.level = Level::Note);
+    }
 }
 
 /// What costs less is no answer to a night.
@@ -74,6 +103,12 @@ pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Opt
     sure.find(|f| f.area == Area::Mode || f.id == "way-slept")
 }
 
+/// Whether a finding is that the kernel crashed: what comes behind has no time of its own, and a
+/// callback that is open then is no suspect.
+pub fn is_crash(f: &Finding) -> bool {
+    f.level == Level::Broken && matches!(f.id, "phase-crash" | "hib-crash" | "rpm-crash")
+}
+
 /// Whether a finding says how deep a sleep was.
 pub fn tells_depth(f: &Finding) -> bool {
     matches!(f.id, "mode-hardware" | "mode-partial" | "mode-name-only")
@@ -95,6 +130,9 @@ pub enum First<'a> {
     Wrong(&'a Finding),
     /// Nothing is wrong, and this answers.
     Answer(&'a Finding),
+    /// No rule found a fault, and the first forbids to say that nothing is wrong; the second is
+    /// good to know.
+    Doubt(&'a Finding, Option<&'a Finding>),
     /// No rule found a fault, and this was not judged.
     NotJudged(&'a Finding),
     /// Nothing is wrong, and this is good to know.
@@ -106,8 +144,12 @@ impl Report {
     pub fn first(&self) -> Option<First<'_>> {
         let f = self.findings.first()?;
         let not_judged = self.findings.iter().find(|f| f.id == NOT_JUDGED);
+        if let Some(doubt) = self.findings.iter().find(|f| f.id == DOUBT) {
+            let told = self.findings.iter().find(|f| f.id != DOUBT);
+            return Some(First::Doubt(doubt, not_judged.or(told)));
+        }
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, ..) | (WAKER | ACTIVE, Level::Note, None) => First::Answer(f),
+            (ALARM, ..) | (WAKER | ACTIVE | TOLD, Level::Note, None) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
@@ -139,6 +181,7 @@ mod tests {
                 None => "none",
                 Some(First::Wrong(_)) => "wrong",
                 Some(First::Answer(_)) => "answer",
+                Some(First::Doubt(d, f)) => f.map_or(d.id, |f| f.id),
                 Some(First::NotJudged(f)) => f.id,
                 Some(First::Note(_)) => "note",
             }
@@ -150,6 +193,9 @@ mod tests {
         assert_eq!(first(&[(ACTIVE, Level::Note)]), "answer");
         assert_eq!(first(&[(ALARM, Level::Note), other]), "answer");
         assert_eq!(first(&[("mode-hardware", Level::Note)]), "note");
+        let doubt = (DOUBT, Level::Note);
+        assert_eq!(first(&[doubt]), DOUBT);
+        assert_eq!(first(&[waker, doubt]), WAKER, "beside what is known");
         assert_eq!(first(&[(WAKER, Level::Risk), other]), "wrong");
     }
 
@@ -162,5 +208,24 @@ mod tests {
         let note = finding("mode-hardware", Level::Note);
         assert!(answer([&note], false, None).is_none());
         assert!(told_of_sleep([&note]).is_some());
+    }
+
+    #[test]
+    fn what_a_night_cost_stands_before_the_charger_and_a_lost_sleep_before_a_slow_one() {
+        let device =
+            |name: &str| crate::finding::Device { name: name.into(), ..Default::default() };
+        let mut list = [
+            finding("abort-wakeup", Level::Risk).of_devices([device("oak:elm_charger")]),
+            finding("night-cost", Level::Note),
+        ];
+        leave_to_the_user(&mut list);
+        assert_eq!(list[0].level, Level::Note);
+        let mut other =
+            [finding("abort-wakeup", Level::Risk).of_devices([device("mmc7")]), list[1].clone()];
+        leave_to_the_user(&mut other);
+        assert_eq!(other[0].level, Level::Risk);
+        let mut list = [finding("phase-pause", Level::Slow), finding("no-return", Level::Risk)];
+        sorted(&mut list);
+        assert_eq!(list[0].id, "no-return");
     }
 }

@@ -149,7 +149,13 @@ pub(crate) fn complains(text: &str) -> bool {
     let any = threes.fold(false, |any, ((a, b), c)| {
         let (a, b, c) = (a | 32, b | 32, c | 32);
         let is = |of: &[u8; 3]| (a == of[0]) & (b == of[1]) & (c == of[2]);
-        any | is(b"rro") | is(b"fai") | is(b"tim") | is(b"r c") | is(b"t r") | is(b"g u")
+        any | is(b"rro")
+            | is(b"fai")
+            | is(b"tim")
+            | is(b"r c")
+            | is(b"t r")
+            | is(b"g u")
+            | is(b" !=")
     });
     if !any {
         return false;
@@ -168,11 +174,25 @@ pub(crate) fn complains(text: &str) -> bool {
         "not respond ",
         "giving up",
     ];
-    WORDS.iter().any(|w| says(w))
+    (WORDS.iter().any(|w| says(w)) || is_other(&text))
         && !says("error 0")
         && !sums_up(&text)
         && !says("0 errors")
         && !says("no error")
+}
+
+/// `selftest: 0x0 != 0x55`: what was read of a device is not what it should be, and the line
+/// ends with that.
+fn is_other(text: &str) -> bool {
+    let number = |w: Option<&str>| {
+        w.is_some_and(|w| {
+            let hex = w.trim_end_matches(['.', ',', ')', '!']).trim_start_matches("0x");
+            !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+    };
+    text.trim_end().split_once(" != ").is_some_and(|(read, wanted)| {
+        number(read.split(' ').next_back()) && !wanted.contains(' ') && number(Some(wanted))
+    })
 }
 
 /// Errors inside the attempts of a text that no rule may have judged, by formats alone; and those
@@ -194,13 +214,7 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
 
 /// Messages of attempts whose beginning is not in the text, as far as it goes on with them.
 fn parts(case: &Case) -> impl Iterator<Item = &Message> {
-    let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
-    let mut begins: Vec<usize> = begins.collect();
-    begins.sort_unstable();
-    case.parts.iter().flat_map(move |&(first, closed)| {
-        let next = begins.get(begins.partition_point(|b| *b <= first));
-        let end = next.copied().unwrap_or(case.messages.len());
-        let all = &case.messages[first..end];
+    case.of_parts().zip(&case.parts).flat_map(|(all, &(_, closed))| {
         let exit = |m: &Message| m.says("suspend exit") || m.says("hibernation exit");
         let exit = all.iter().position(exit).filter(|_| closed).map_or(all.len(), |at| at + 1);
         let near = move |m: &&Message| passed(&all[0], m).is_none_or(|t| t <= PART);
@@ -319,6 +333,8 @@ mod tests {
                 assert!(!complains(&text[..text.len() - 1]), "{text}");
             }
         }
+        assert!(complains("elm 3-1: self test: 0x0 != 0xa5"));
+        assert!(!complains("elm 3-1: if (a != b) return 0") && !complains("x: 5 != 4 of all"));
         assert!(!complains("x: error 0") && !complains("") && !complains("\u{e4}"));
     }
 }

@@ -272,12 +272,23 @@ pub(crate) fn is_of_a_report(f: &str) -> bool {
 /// many in a row.
 const GAP: usize = 40;
 
+/// A task whose line a console printed in two: `NAME D`, and `0 1301 1273 0x00000004` (pieces of
+/// `sched_show_task` without a newline between them, before 4.9).
+fn in_two(text: &str, next: &str) -> Option<Task> {
+    let state = text.trim_end().rsplit(' ').next()?;
+    let is = state.len() == 1 && state_of(state).is_some();
+    let goes_on =
+        next.contains(" 0x") && next.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    task(&format!("{} {}", text.trim_end(), next.trim())).filter(|_| is && goes_on)
+}
+
 /// Tasks dumped from `from` on, at most `count`.
 pub fn tasks(messages: &[Message], from: usize, count: usize) -> Vec<Task> {
     let mut out: Vec<Task> = Vec::new();
     let mut gap = 0;
     for (i, m) in messages.iter().enumerate().skip(from) {
-        if let Some(t) = task(&m.text) {
+        let next = messages.get(i + 1);
+        if let Some(t) = task(&m.text).or_else(|| in_two(&m.text, &next?.text)) {
             if out.len() == count {
                 break;
             }

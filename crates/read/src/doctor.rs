@@ -249,7 +249,8 @@ impl Listener<'_> {
         let text = text::lossy(text[..text.len().min(LONGEST)].trim_ascii_end()).into_owned();
         // What was cut off only adds pairs.
         let text = Words::known(text, record.pairs);
-        let second = order_of(record.said).map(|s| s.1);
+        // What stands beside the kernel's own time tells how long two boots are apart.
+        let second = order_of(record.said).or_else(|| order_of(record.beside)).map(|s| s.1);
         self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }
 }

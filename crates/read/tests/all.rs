@@ -25,6 +25,7 @@ mod idle_oracle;
 mod invariants;
 mod keeper;
 mod kernel_log;
+mod lost;
 mod night;
 mod nights;
 mod oracle;

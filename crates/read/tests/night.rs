@@ -207,7 +207,7 @@ fn power_domains_that_never_slept_are_named() {
         )
     };
     let text = [file("cxsd", 0), file("aosd", 0), file("ddr", 812)].concat();
-    holds(&says(&text, "block-domain"), &["cxsd, aosd", "What votes against them is not"]);
+    holds(&says(&text, "block-domain"), &["cxsd, aosd", "No rule finds what votes against them"]);
     let over = format!("{}root@dev:~# rtcwake -m mem -s 20\n{}", file("cxsd", 4), file("cxsd", 9));
     assert!(found(&over).iter().all(|f| f.level == Level::Note));
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// What a text proves: nothing else may be claimed of it.
 const REPORTS: [(&str, &[&str]); 44] = [
-    ("aborted-freeze-sof", &["abort-wakeup"]),
+    ("aborted-freeze-sof", &["abort-wakeup", "freeze-aborted"]),
     ("amd-framework", &["mode-name-only"]),
     ("amdgpu-without-pmc", &["mode-name-only"]),
     ("android-alarmtimer", &["clock-alarm-abort"]),

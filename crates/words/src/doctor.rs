@@ -117,6 +117,10 @@ fn answer(report: &Report, live: bool) -> String {
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
         Some(First::Answer(f)) => f.sentence.clone(),
+        Some(First::Doubt(doubt, told)) => {
+            let told = told.map_or(String::new(), |f| format!(" {}", f.sentence));
+            format!("No rule found a fault, and that is no all-clear. {}{told}", doubt.sentence)
+        }
         Some(First::NotJudged(f)) => format!("No rule found a fault. {}", f.sentence),
         Some(First::Note(f)) => format!("Nothing wrong found. {}", f.sentence),
         Some(First::Wrong(f)) => headline(f),

@@ -86,6 +86,13 @@ impl Explained {
         })
     }
 
+    /// The crash of the kernel that ended a cycle whose callbacks are known, which answers
+    /// before their times.
+    pub fn crash_of(&self, cycle: usize) -> Option<&Finding> {
+        let timed = !self.capture.cycles[cycle].callbacks.is_empty();
+        self.findings_of(cycle).find(|f| timed && dormouse_doctor::is_crash(f))
+    }
+
     /// The longest of the callbacks whose ends stand alone, which may name who took most.
     pub(crate) fn longest_end(&self) -> Option<Ns> {
         self.capture.ranked.iter().flat_map(|r| r.devices()).map(|d| d.1).max()

@@ -225,6 +225,12 @@ impl Night {
         self.items.get(first + 1..last).unwrap_or_default()
     }
 
+    /// Whether anything says that the machine slept.
+    pub(crate) fn slept_at_all(&self) -> bool {
+        let slept = |f: &Fact| matches!(f, Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { .. });
+        self.items.iter().any(|i| slept(&i.fact))
+    }
+
     /// Whether the machine slept between two items.
     pub fn slept(&self, first: usize, last: usize) -> bool {
         self.between(first, last).iter().any(|i| matches!(i.fact, Fact::Slept(_)))

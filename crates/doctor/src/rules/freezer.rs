@@ -351,8 +351,45 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(lines(bare.iter().map(|f| &case.messages[f.at])));
         out.push(f);
     }
+    aborted(case, out);
     user_slice(case, out);
     slow(case, out);
+}
+
+/// Freezing that a wakeup ended after so long was held up by somebody.
+const HELD_UP: Ns = Ns::from_ms(1_000);
+/// So many tasks of its dump are told.
+const LISTED: usize = 4;
+
+/// Freezing that a wakeup ended, with those that had not frozen until then
+/// (kernel/power/process.c:try_to_freeze_tasks lists them with pm_debug_messages, kernels of
+/// vendors always).
+fn aborted(case: &Case, out: &mut Vec<Finding>) {
+    let said = case.messages.having("aborted after ").filter(|(_, m)| m.says("Freezing "));
+    let tried =
+        said.filter_map(|(at, m)| Some((at, m, m.after("aborted after ").and_then(seconds)?)));
+    for (at, m, after) in tried.filter(|t| t.2 >= HELD_UP) {
+        let tasks = stack::tasks(&case.messages, at + 1, LISTED);
+        let Some(first) = tasks.first() else { continue };
+        let why = wait(first, false);
+        let named = |t: &Task| Named { name: t.name.clone(), pid: t.pid };
+        let names: Vec<Named> = tasks.iter().map(named).collect();
+        let stood = place(first).map_or(String::new(), |f| format!(" It stood in {}.", f.words()));
+        out.push(
+            Finding::new(("freeze-aborted", Area::Freezer, Level::Broken), Confidence::Likely)
+                .says(format!(
+                    "The machine did not sleep: freezing was given up after {}, when a wakeup came, and until then {} had not frozen. The first {}.{stood}",
+                    say::seconds(after),
+                    say::tasks(&names),
+                    why.words()
+                ))
+                .look(why.advice())
+                .of_function(place(first).map(|f| f.function.as_str()))
+                .shown_by(lines([m].into_iter().chain(tasks.iter().map(|t| &case.messages[t.at]))))
+                .of_tasks(names),
+        );
+        return;
+    }
 }
 
 /// The sentence of tasks that refused together for one reason; of those that waited

@@ -109,6 +109,71 @@ fn storm(case: &Case, out: &mut Vec<Finding>) {
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     unhandled(case, out);
     storm(case, out);
+    grew(case, out);
+}
+
+/// A counter that stands twice in the text and grew between: the event came in that time, which
+/// is a sleep where the text has one.
+fn grew(case: &Case, out: &mut Vec<Finding>) {
+    let rows = case.messages.having_any(&["gpe", "ff_"]).map(|(_, m)| m);
+    let mut first: Vec<(&str, u64, &Message)> = Vec::new();
+    let mut all: Vec<(&str, u64, [&Message; 2], u64)> = Vec::new();
+    for m in rows.filter(|m| m.trust != Trust::Logged) {
+        let Some((name, n)) = counted(&m.text) else { continue };
+        match first.iter().find(|f| f.0 == name) {
+            Some(&(_, before, row)) if n > before => all.push((name, n - before, [row, m], n)),
+            Some(_) => {}
+            None => first.push((name, n, m)),
+        }
+    }
+    let Some(&(name, by, shown, to)) = all.iter().max_by_key(|g| g.1) else { return };
+    let spoke = !case.attempts.is_empty() || case.night.slept_at_all();
+    if out.iter().any(|f| f.id == "wake-gpe-storm") || by < 2 && !spoke {
+        return;
+    }
+    let number = name.strip_prefix("gpe");
+    let event = number.map_or_else(|| format!("the fixed event {name}"), |n| format!("GPE {n}"));
+    let rest: Vec<String> =
+        all.iter().filter(|g| g.0 != name).map(|g| format!("{} ({})", g.0, g.1)).collect();
+    let rest = match rest[..] {
+        [] => " No other counter of an event grew.".to_string(),
+        _ => format!(" Others grew less: {}.", rest.join(", ")),
+    };
+    let owner = number.and_then(|n| owner(case, n));
+    let who = match &owner {
+        Some((device, m)) => format!(" \"{}\" names its device: {device}.", m.text.trim()),
+        None => " Which device is behind it, its number alone does not tell.".into(),
+    };
+    let f = Finding::new(("wake-gpe-grew", Area::Mode, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "The firmware raised {event} {} between the two readings of its counter (to {}).{rest}{who} Each of them may have ended a sleep.",
+            say::once(usize::try_from(by).unwrap_or(usize::MAX)),
+            say::grouped(to)
+        ))
+        .look("/proc/acpi/wakeup lists who may wake the machine: write the name of that device to it to switch it off, and read the counter around a sleep again.")
+        .times(usize::try_from(by).unwrap_or(usize::MAX))
+        .shown_by(lines(shown))
+        .shown_by(lines(owner.map(|o| o.1)));
+    out.push(f);
+}
+
+/// Whom the method of an event tells, where the text quotes it (`_L6D`, `_E6D`: ACPI 6.5,
+/// 5.6.4.1.1, edge and level), with the address that `/proc/acpi/wakeup` has for that node.
+fn owner<'a>(case: &'a Case, number: &str) -> Option<(String, &'a Message)> {
+    let names = [format!("_L{number}"), format!("_E{number}")];
+    let tells = |m: &&Message| m.text.contains("Notify") && names.iter().any(|n| m.has(n));
+    let m = case.messages.having("Notify").map(|(_, m)| m).find(tells)?;
+    let rest = m.after("Notify")?.trim_start_matches([' ', '(']);
+    let end = rest.find([',', ')', ' ']).unwrap_or(rest.len());
+    let node = rest[..end].rsplit(['.', '\\']).next().filter(|n| !n.is_empty())?;
+    let row = |m: &Message| {
+        let mut words = m.text.split_whitespace();
+        let is = words.next() == Some(node);
+        words.find(|w| is && w.starts_with("pci:")).map(ToString::to_string)
+    };
+    let address = case.messages.having("pci:").find_map(|(_, m)| row(m));
+    let address = address.map(|a| format!(" ({})", &a[4..])).unwrap_or_default();
+    Some((format!("{node}{address}"), m))
 }
 
 /// Events that nothing handles.
@@ -147,6 +212,32 @@ fn unhandled(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_counter_of_an_event_that_grew_over_a_sleep_is_told_with_its_device() {
+        let rows = [
+            "/sys/firmware/acpi/interrupts/gpe0B:       4  EN     enabled      unmasked",
+            "< /sys/firmware/acpi/interrupts/gpe42:       9  EN     enabled      unmasked",
+            "/sys/firmware/acpi/interrupts/gpe0B:       4  EN     enabled      unmasked",
+            "/sys/firmware/acpi/interrupts/gpe42:      31  EN     enabled      unmasked",
+            "ELM0      S3    *enabled   pci:0000:00:1c.4",
+            "_L42 does Notify (\\_SB.PCI0.ELM0, 0x02).",
+        ];
+        let judged = |rows: &[&str]| {
+            let lines: Vec<(i64, &str)> = rows.iter().map(|r| (0, *r)).collect();
+            let mut case = Case::of_log(&lines);
+            let mut messages = case.messages.to_vec();
+            messages.iter_mut().for_each(|m| m.trust = Trust::Shown);
+            case.messages = messages.into();
+            let mut out = Vec::new();
+            grew(&case, &mut out);
+            out.pop().map(|f| f.sentence)
+        };
+        let said = judged(&rows).expect("a finding");
+        assert!(said.contains("GPE 42 22 times") && said.contains("ELM0 (0000:00:1c.4)"), "{said}");
+        assert!(said.contains("No other counter"), "{said}");
+        assert_eq!(judged(&rows[..3]), None);
+    }
 
     #[test]
     fn an_event_that_nothing_handles_is_told_around_a_sleep() {

@@ -44,6 +44,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     no_swap(case, out);
     let mut other = all("Image mismatch: ");
+    // A line of the source is no word of a kernel.
+    other.retain(|m| !m.text.contains("mismatch: %"));
     // systemd compares what /etc/os-release says (src/hibernate-resume of systemd 258).
     other.extend(all("HibernateLocation system identifier doesn't match"));
     // arch/x86/power/hibernate.c:arch_hibernation_header_restore compares the maps.
@@ -52,8 +54,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if mismatch {
         let f = broken("hib-other-kernel");
         let f = if map.is_empty() {
-            f.says("The image was made by another kernel or on another machine, so it was not read.")
-                .look("Boot the kernel that hibernated; after an update of the kernel, reboot before hibernating.")
+            let (says, look) = mismatch_of(&other);
+            f.says(says).look(look)
         } else {
             f.says("The memory map that the firmware gave is another than when the image was made, so the image was not read.")
                 .look("The firmware must give the same map at each boot: update it, take away what changes it (docks, settings), and compare the e820 lines of the two boots.")
@@ -117,6 +119,41 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             out.push(f);
             break;
         }
+    }
+}
+
+/// What is not as it was, by the word of the kernel (kernel/power/snapshot.c:
+/// check_image_kernel, which asks one after another, and check_header, which asks for the memory
+/// last, 2.6.20 to 7.3), and what to do.
+fn mismatch_of(said: &[&Message]) -> (&'static str, &'static str) {
+    let words = |m: &&Message| m.after("Image mismatch: ").map(|w| w.trim().to_string());
+    let same = "Boot the kernel that hibernated; after an update of the kernel, reboot before hibernating.";
+    match said.iter().find_map(words).as_deref() {
+        Some("memory size") => (
+            "The machine has another size of memory than when the image was made, so the image was not read. Kernel and machine fit: they are asked before.",
+            "Memory that was added, taken out or set otherwise (of a virtual machine, of graphics in the firmware) between hibernating and booting does this: hibernate and boot with the same.",
+        ),
+        Some("kernel version") => {
+            ("The image was made by a kernel of another version, so it was not read.", same)
+        }
+        Some("kernel release") => {
+            ("The image was made by a kernel of another release, so it was not read.", same)
+        }
+        Some("version") => (
+            "The image was made by another build of the same kernel release, so it was not read.",
+            same,
+        ),
+        Some("machine") => {
+            ("The image was made by a kernel of another architecture, so it was not read.", same)
+        }
+        Some("architecture specific data") => (
+            "What the image's kernel keeps of its architecture does not fit this kernel, so it was not read: another build or another memory map.",
+            same,
+        ),
+        _ => (
+            "The image was made by another kernel or on another machine, so it was not read.",
+            same,
+        ),
     }
 }
 

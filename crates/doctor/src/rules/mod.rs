@@ -6,6 +6,7 @@ mod clock;
 mod crash;
 mod damage;
 mod disk;
+pub(crate) mod doubt;
 mod drive;
 pub(crate) mod freezer;
 mod gpe;
@@ -30,7 +31,7 @@ pub(crate) mod sync;
 mod unit;
 mod verdict;
 pub(crate) mod wake;
-mod way;
+pub(crate) mod way;
 
 use crate::case::Case;
 use crate::finding::{Finding, Unchecked};

@@ -449,10 +449,10 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
 
 /// Many short turns of the s2idle loop in one sleep.
 fn turns(case: &Case, out: &mut Vec<Finding>) {
-    let spans: Vec<&[Message]> = if case.attempts.is_empty() {
+    let spans: Vec<&[Message]> = if case.attempts.is_empty() && case.parts.len() < 2 {
         Vec::from([&case.messages[..]])
     } else {
-        case.attempts.iter().map(|a| case.of(a)).collect()
+        case.attempts.iter().map(|a| case.of(a)).chain(case.of_parts()).collect()
     };
     let turns = |s: &&[Message]| s.iter().filter(|m| timekeeping(m).is_some()).count();
     let Some(most) = spans.iter().max_by_key(|s| turns(s)).filter(|s| turns(s) >= 3) else {

@@ -292,6 +292,11 @@ fn series<'a>(inside: &[&'a Message], took: i64) -> Option<Vec<&'a Message>> {
 fn returned(m: &Message) -> Option<(&str, &str, i64)> {
     let (head, rest) = m.text.split_once(" returned ")?;
     let us = rest.split_once(" after ")?.1.strip_suffix(" usecs")?.trim().parse::<i64>().ok()?;
+    // `call serio1+ returned 0 after 974280 usecs` of kernels before 5.x: no function.
+    let bare = head.strip_prefix("call ").and_then(|h| h.strip_suffix('+'));
+    if let Some(device) = bare.filter(|d| !d.contains(' ')) {
+        return Some((device, device, us.saturating_mul(1_000)));
+    }
     let (device, function) = head.rsplit_once(' ')?;
     let function = function.split('+').next()?;
     let device = device.trim_end_matches("PM:").trim_end().trim_end_matches(':');
@@ -306,6 +311,9 @@ fn returned(m: &Message) -> Option<(&str, &str, i64)> {
         us.saturating_mul(1_000),
     ))
 }
+
+/// So many callbacks of an excerpt are listed.
+const NAMED_CALLBACKS: usize = 8;
 
 /// Callbacks with a timeout inside; and, where a text has nothing else, what they took.
 fn callbacks(case: &Case, out: &mut Vec<Finding>) {
@@ -337,9 +345,16 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
                 .shown_by(lines([vain, m])),
         );
     }
-    if all.len() > 1 && out.is_empty() && case.attempts.is_empty() && case.parts.is_empty() {
-        let rows: Vec<String> =
-            all.iter().take(8).map(|x| format!("{} {} ms", x.1, say::ms(Ns(x.2)))).collect();
+    // Of a sleep that the text has a part of alone these are all that is known.
+    let part = !case.parts.is_empty() && all.len() <= NAMED_CALLBACKS;
+    let lone = case.attempts.is_empty() && (case.parts.is_empty() || part);
+    let part_is_slow = !part || all.iter().any(|x| x.2 >= CALLBACK);
+    if !all.is_empty() && out.is_empty() && lone && part_is_slow {
+        let rows: Vec<String> = all
+            .iter()
+            .take(NAMED_CALLBACKS)
+            .map(|x| format!("{} {} ms", x.1, say::ms(Ns(x.2))))
+            .collect();
         let slow = all.iter().max_by_key(|x| x.2).filter(|x| x.2 >= CALLBACK);
         let (level, rest) = match slow {
             Some((_, device, took)) => (
@@ -364,7 +379,7 @@ fn callbacks(case: &Case, out: &mut Vec<Finding>) {
                     say::plural(all.len(), "callback"),
                     rows.join(", "),
                 ))
-                .shown_by(lines(all.iter().take(8).map(|x| x.0))),
+                .shown_by(lines(all.iter().take(NAMED_CALLBACKS).map(|x| x.0))),
         );
     }
 }
@@ -497,6 +512,17 @@ mod tests {
         ];
         judge(&Case::of_log(&long), &mut out);
         assert_eq!((out[0].id, out[0].level), ("callback-times", Level::Slow));
+        let mut one = Vec::new();
+        judge(&Case::of_log(&long[..1]), &mut one);
+        assert!(one[0].sentence.starts_with("1 callback returned"), "{}", one[0].sentence);
+        one.clear();
+        let bare = [(900, "call elm1+ returned 0 after 905000 usecs")];
+        judge(&Case { parts: vec![(0, false)], ..Case::of_log(&bare) }, &mut one);
+        assert!(one[0].sentence.contains("elm1 905"), "{}", one[0].sentence);
+        one.clear();
+        let part = Case { parts: vec![(0, false)], ..Case::of_log(&long[..1]) };
+        judge(&part, &mut one);
+        assert_eq!(one[0].id, "callback-times", "a part of a sleep, and this is all of it");
         assert!(
             out[0].sentence.contains("433 ms in one of nic 0000:81:00.0"),
             "{}",

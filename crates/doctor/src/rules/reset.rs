@@ -13,6 +13,8 @@ use std::cell::LazyCell;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let words = LazyCell::new(|| case.messages.iter().find(|m| says_so(m)));
+    let last = case.attempts.iter().rfind(|a| !a.inside).filter(|a| a.closed);
+    out.extend(last.and_then(|a| started_anew(case, a)));
     for a in case.attempts.iter().filter(|a| !a.closed) {
         if a.mode == "hibernation" {
             no_image(case.of(a), out);
@@ -178,21 +180,101 @@ fn told<'a>(
 /// So many letters of a writer's sentence are quoted.
 const MOST: usize = 160;
 
+/// What the boot says of an image that is not there (kernel/power/swap.c:swsusp_check,
+/// kernel/power/hibernate.c:software_resume).
+const NONE: [&str; 2] = ["Image not found (code -22)", "Hibernation image not present"];
+
+/// Whether somebody asked for the machine to be switched off or started anew
+/// (kernel/reboot.c, systemd's src/shutdown and units).
+fn is_shutdown(m: &Message) -> bool {
+    const WORDS: [&str; 12] = [
+        "reboot: Power down",
+        "reboot: Restarting system",
+        "reboot: System halted",
+        "systemd-shutdown",
+        "Shutting down.",
+        "System is powering down",
+        "System is rebooting",
+        "The system will power off",
+        "The system will reboot",
+        "Reached target Power",
+        "Reached target Shutdown",
+        "Reached target Reboot",
+    ];
+    WORDS.iter().any(|w| m.has(w))
+}
+
+/// A boot so soon after a machine was back, in s, without a word of who asked for it.
+const SOON: i64 = 300;
+
+/// A machine that was back, and was started anew a moment later: it hung or broke down, unless
+/// somebody asked for that.
+fn started_anew(case: &Case, a: &Attempt) -> Option<Finding> {
+    let (end, first) = (&case.messages[a.end.checked_sub(1)?], &case.messages[a.first]);
+    let rest = &case.messages[a.end..];
+    let begins = |m: &Message| {
+        let zero = m.time == Some(dormouse_base::time::Ns::ZERO) && m.trust.is_of_a_kernel();
+        boots(m) || zero && end.time.is_some_and(|t| t.0 > 0)
+    };
+    let at = rest.iter().take(MOST_LINES).position(begins)?;
+    let boot = &rest[at];
+    let away = boot.second?.checked_sub(end.second?)?;
+    if !(0..=SOON).contains(&away) || rest[..at].iter().any(is_shutdown) {
+        return None;
+    }
+    // Whoever looked for words of sleep alone has none of the asking.
+    let sought = |m: &Message| m.has("PM: ") || m.has("suspend") || m.has("resume");
+    let all = rest[..at].iter().chain(case.of(a)).all(sought);
+    let left = if all {
+        " The text has lines of one word alone (grep), so who asked for it may be left out."
+    } else {
+        ""
+    };
+    let span = dormouse_base::say::span(dormouse_base::time::Ns(away * 1_000_000_000));
+    Some(
+        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
+            .says(format!(
+                "The machine came back from the sleep of line {}, and {span} after its last line it was started anew; no line says that somebody asked for that. It may have hung after the wake-up.{left}",
+                first.line
+            ))
+            .look("Give the whole journal between the wake-up and the boot, and say who started it anew; journalctl -b -1 -e has its last words.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines([first, end, boot])),
+    )
+}
+
+/// So many lines behind a sleep the boot is looked for.
+const MOST_LINES: usize = 400;
+
 /// The boot behind a hibernation that found no image (kernel/power/swap.c:swsusp_check).
 fn no_image(said: &[Message], out: &mut Vec<Finding>) {
+    let none = |m: &&Message| {
+        let kernel = m.trust.is_of_a_kernel() || m.text.starts_with("PM: ");
+        kernel && NONE.iter().any(|w| m.says(w))
+    };
+    let Some(found) = said.iter().find(none) else { return };
+    // A test of the way back looks for the image it has just written.
+    let wrote = |m: &Message| m.says("Wrote ") && m.has(" kbytes in ");
     let boot = said.iter().position(|m| m.text.starts_with("Linux version "));
-    let none = |m: &&Message| m.trust.is_of_a_kernel() && m.says("Image not found (code -22)");
-    let Some(at) = boot else { return };
-    let Some(found) = said[at..].iter().find(none) else { return };
+    let before = boot.is_none_or(|at| said[at].line > found.line);
+    if before && said.iter().take_while(|m| m.line < found.line).any(wrote) {
+        return;
+    }
+    let at = boot.filter(|_| !before).unwrap_or(0);
+    // Whoever switched it off by hand lost what it held on purpose.
+    let until = said.iter().take_while(|m| m.line < found.line);
+    if until.into_iter().any(is_shutdown) {
+        return;
+    }
     out.push(
         Finding::new(("hib-no-image", Area::Hibernation, Level::Risk), Confidence::Likely)
             .says(format!(
-                "The boot behind the hibernation of line {} found no image: it was not written to the end, or not where resume= points, and what it held is lost.",
+                "The machine did not come back from the hibernation of line {}: the boot behind it found no image. It was not written to the end, or not where resume= points, and what it held is lost.",
                 said[0].line
             ))
             .look("Give the last lines of the boot before: whether the image was written. Compare resume= (and resume_offset= of a swap file) with swapon --show.")
             .when(Some(Direction::Resume), None)
-            .shown_by(lines([&said[0], &said[at], found])),
+            .shown_by(lines([&said[0]].into_iter().chain((at > 0).then(|| &said[at])).chain([found]))),
     );
 }
 

@@ -431,12 +431,10 @@ const LISTED: usize = 8;
 /// Who woke each sleep, where they differ.
 fn by_sleep(case: &Case) -> String {
     let turns = turns::turns(case);
-    let each: Vec<(u64, Vec<String>)> = case
-        .attempts
-        .iter()
-        .filter(|a| !a.inside)
-        .map(|a| (case.messages[a.first].line, named_in(case.of(a))))
-        .collect();
+    let whole = case.attempts.iter().filter(|a| !a.inside).map(|a| case.of(a));
+    let sleeps = whole.chain(case.of_parts()).filter(|s| !s.is_empty());
+    let mut each: Vec<(u64, Vec<String>)> = sleeps.map(|s| (s[0].line, named_in(s))).collect();
+    each.sort_by_key(|e| e.0);
     let differ = each.windows(2).any(|w| w[0].1 != w[1].1);
     if each.len() < 2 || !differ {
         return String::new();

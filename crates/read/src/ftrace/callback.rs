@@ -33,10 +33,14 @@ pub(super) fn end(text: &[u8]) -> Option<TraceEvent<'_>> {
 /// `ACTION[VALUE] begin` or `… end`.
 pub(super) fn step(text: &[u8]) -> Option<TraceEvent<'_>> {
     let text = text.trim_ascii();
-    let (rest, begin) = match text.strip_suffix(b"] begin") {
-        Some(rest) => (rest, true),
-        None => (text.strip_suffix(b"] end")?, false),
+    let way = |text: &'_ [u8]| {
+        let begin = text.strip_suffix(b"] begin").map(|rest| (rest.len(), true));
+        begin.or_else(|| text.strip_suffix(b"] end").map(|rest| (rest.len(), false)))
     };
+    // People write beside an event how long it was; no name of a step has two blanks.
+    let alone = || Some(&text[..memchr::memmem::find(text, b"  ")?]);
+    let (length, begin) = way(text).or_else(|| way(alone()?))?;
+    let rest = &text[..length];
     let open = memchr::memrchr(b'[', rest)?;
     let value = number(&rest[open + 1..])?;
     Some(TraceEvent::SuspendResume { action: &rest[..open], value, begin })

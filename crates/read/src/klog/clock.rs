@@ -78,7 +78,12 @@ impl Log<'_> {
                 self.skew -= by;
                 time -= by;
             } else if time + PAUSE < last {
-                self.jump_back(at);
+                // The first stamp that a kernel has.
+                if time == Ns::ZERO {
+                    self.boot()
+                } else {
+                    self.jump_back(at)
+                }
                 self.clocks = [None; 2];
             }
         }
@@ -155,13 +160,28 @@ impl Log<'_> {
             return;
         };
         let thaws = self.c.lasting == Some(Phase::Thaw);
-        let Some(c) = self.t.current().filter(|c| thaws || c.over) else { return };
+        let up = self.came_up() || self.c.finishing;
+        let Some(c) = self.t.current().filter(|c| thaws || c.over || up) else { return };
+        let thaws = thaws || c.over;
         let told = &c.told;
         let ended = told.aborted || told.wakeup || told.pm_test || told.freeze_failed.is_some();
         let Some(kept) = prefix::kept(r.beside).filter(|_| !ended) else { return };
         let stood = kept - time - began;
         if (STOOD..SET).contains(&stood) && c.cycle.asleep_elsewhere.is_none() {
-            c.cycle.asleep_elsewhere = Some(stood);
+            if thaws {
+                c.cycle.asleep_elsewhere = Some(stood);
+            } else {
+                // A keeper who was frozen writes all of it as he thaws: the last line tells.
+                self.c.stood = Some(stood);
+            }
+        }
+    }
+
+    /// The same of an attempt of which no line tells that tasks run again.
+    pub(super) fn stood_by_the_way_up(&mut self) {
+        let stood = self.c.stood.take();
+        if let Some((stood, c)) = stood.zip(self.t.current()) {
+            c.cycle.asleep_elsewhere.get_or_insert(stood);
         }
     }
 

@@ -2,9 +2,10 @@
 
 use super::grain::TICK;
 use super::held::not_written;
+use super::marks::message;
 use super::number::{number, seconds};
 use super::state::Log;
-use super::steps::{advance, log_stamp, message, settle};
+use super::steps::{advance, log_stamp, settle};
 use crate::event::Stamp;
 use crate::text;
 use dormouse_base::cycle::Mode;
@@ -48,6 +49,7 @@ impl Log<'_> {
             self.t.set_mode(Mode::Disk);
             self.t.touch(&Stamp { time: self.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
             self.c.image_made = Some(self.now);
+            self.c.image_from = Some(self.now);
             self.core_is_down();
             return true;
         }

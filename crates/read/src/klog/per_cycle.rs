@@ -24,8 +24,12 @@ pub(crate) struct PerCycle {
     pub(super) second: Option<(bool, i64)>,
     /// Lines tell that firmware slept.
     pub firmware: bool,
+    /// Its entry has the date in place of the mode.
+    pub dated: bool,
     /// When the image of a hibernation was made.
     pub image_made: Option<Ns>,
+    /// When the memory was copied for it: there its clock goes on.
+    pub image_from: Option<Ns>,
     /// When the step began that lasts.
     pub lasting_from: Ns,
     /// It was all but over ("Finishing wakeup").
@@ -90,6 +94,8 @@ pub(crate) struct PerCycle {
     pub missed: bool,
     /// By what the clock of whoever kept the log was ahead of the kernel's as it began.
     pub(super) ahead: Option<Ns>,
+    /// By how much more that clock went on, by the last line of the way up.
+    pub(super) stood: Option<Ns>,
     /// What the stamps of this cycle were moved by in the end.
     pub(super) late: Ns,
 }
@@ -129,6 +135,7 @@ impl PerCycle {
             &mut self.quiet.1,
             &mut self.down,
             &mut self.image_made,
+            &mut self.image_from,
             &mut self.sync_done,
         ];
         let refused = self.refusal.as_mut().map(|r| &mut r.at);

@@ -139,6 +139,11 @@ fn priority<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
 /// `22:41:07  PM: …`, `11:02:07 kernel | PM: …`: the time of day alone, as people and
 /// programs of serial consoles write it.
 fn by_hand<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
+    // `Sep  1 10:11:12  PM: …`: two blanks where the name of the machine was.
+    if let Some(said) = syslog(line).filter(|s| line[s.len()..].starts_with(b"  ")) {
+        (r.fresh, r.said) = (true, said);
+        return line[said.len()..].trim_ascii_start();
+    }
     let rest = text::without_clock(line);
     let stamp = line[..line.len() - rest.len()].trim_ascii_end();
     if rest.is_empty() || !(8..=18).contains(&stamp.len()) {
@@ -173,12 +178,15 @@ fn mediatek<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let cpu = line.get(open + 1..close).and_then(number)?;
     let inside = line[close + 1..].strip_prefix(b"[")?;
     let end = memchr::memchr(b']', &inside[..inside.len().min(40)])?;
-    let colon = memchr::memchr(b':', &inside[..end])?;
     if line[..open].iter().any(odd) {
         return None;
     }
-    r.pid = Some(number(&inside[..colon])?);
-    r.comm = &inside[colon + 1..end];
+    // Whoever removed names left the brackets.
+    if end > 0 {
+        let colon = memchr::memchr(b':', &inside[..end])?;
+        r.pid = Some(number(&inside[..colon])?);
+        r.comm = &inside[colon + 1..end];
+    }
     r.cpu = u32::try_from(cpu).ok();
     let text = &inside[end + 1..];
     Some(text.strip_prefix(b": ").unwrap_or(text))
@@ -704,6 +712,8 @@ mod tests {
         assert_eq!(text("12.3] PM: x").2, "12.3] PM: x", "no stamp of the kernel's");
         assert_eq!(text("[   12.345678] <1>.(1)[2047:kworker/u4:3]PM: x"), (t, Some(2047), m()));
         assert_eq!(text("[   12.345678]  (0)[1:init]PM: x"), (t, Some(1), m()));
+        assert_eq!(text("[   12.345678] (3)[]PM: x"), (t, None, m()));
+        assert_eq!(text("Sep  1 10:11:12  PM: x"), (None, None, m()));
         assert_eq!(text("6,812,12345678,-;PM: x"), (t, None, m()));
         assert_eq!(text("6,812,12345678,-,caller=T12;PM: x"), (t, Some(12), m()));
         assert_eq!(

@@ -188,6 +188,23 @@ impl Log<'_> {
         self.t.current().is_some_and(|c| c.cycle.phases.iter().any(up))
     }
 
+    /// A cycle was entered and is not beyond its sync.
+    pub(crate) fn is_entered(&mut self) -> bool {
+        let open = self.t.in_whole_cycle();
+        let begun = self.t.current().filter(|_| open);
+        begun.is_some_and(|c| c.cycle.phases.iter().all(|p| p.phase == Phase::Sync))
+    }
+
+    /// `suspend-to-idle` is of a sleep that is not open: the one that is has woken, and its text
+    /// has no beginning (kernel/power/suspend.c:s2idle_loop says it once a sleep).
+    pub(super) fn idles_anew(&mut self) -> bool {
+        if self.t.open_serial() == 0 {
+            return !self.reads_image;
+        }
+        let woken = self.c.serial() == self.t.open_serial() && self.c.woke.is_some();
+        woken && self.t.current().is_some_and(|c| !c.whole && !c.cycle.lines.begun)
+    }
+
     /// The way up begins: what lies between the last step and the refusal is the phase
     /// that refused.
     pub(super) fn turn(&mut self) {

@@ -5,9 +5,9 @@
 use super::grain::PAUSE;
 use super::held::{self, Restore};
 use super::image;
+use super::marks;
 use super::prefix::Record;
 use super::state::Log;
-use super::steps;
 use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
@@ -35,6 +35,7 @@ impl Log<'_> {
             return false;
         }
         let end = self.now;
+        self.c.image_from = Some(end);
         let made = self.c.image_made.replace(end).filter(|made| *made < end);
         self.core_is_down();
         if let Some((start, c)) = made.zip(self.t.current()) {
@@ -62,7 +63,8 @@ impl Log<'_> {
         if self.restore.is_none() {
             let open = self.t.open_serial() != 0 && self.c.serial() == self.t.open_serial();
             let Some(made_at) = self.c.image_made.filter(|_| open) else { return false };
-            let made = made_at - self.skew;
+            // It was written since it was made, and its clock goes on from before that.
+            let made = self.c.image_from.unwrap_or(made_at) - self.skew;
             self.restore =
                 Some(Restore { made, made_at, begun: None, last: None, release: Vec::new() });
         }
@@ -76,7 +78,7 @@ impl Log<'_> {
     /// of another.
     pub(super) fn restoring(&mut self, r: &Record<'_>) -> Option<bool> {
         let restore = self.restore.as_mut()?;
-        let text = steps::message(r.text);
+        let text = marks::message(r.text);
         let entry = text.starts_with(b"suspend entry (") || text == b"hibernation entry";
         if entry || text.starts_with(b"Syncing filesystems") {
             let release = std::mem::take(&mut restore.release);

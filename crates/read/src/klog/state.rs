@@ -13,6 +13,7 @@ use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
+use std::collections::HashSet;
 
 /// So many messages of failures are kept of a cycle.
 const COMPLAINTS: usize = 32;
@@ -55,12 +56,12 @@ pub(super) struct Log<'t> {
     /// Another kernel reads the image of the open cycle.
     pub(super) restore: Option<Restore>,
     /// The logs of the source so far: how each says when its first cycle began.
-    logs: Vec<When>,
+    pub(super) logs: Vec<When>,
     /// How the cycle before this one said it, and the line of the first log but one.
-    when: Option<When>,
+    pub(super) when: Option<When>,
     second_log: u64,
     /// A sentence that is no message stands after cycle `.0`, in line `.1`.
-    prose: Option<(u64, u64)>,
+    pub(super) prose: Option<(u64, u64)>,
     /// Ends of callbacks whose begin did not come.
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
@@ -70,13 +71,15 @@ pub(super) struct Log<'t> {
     /// The kernel reads an image of hibernation (kernel/power/hibernate.c:
     /// software_resume): what it freezes for that belongs to no way down.
     pub reads_image: bool,
+    /// Ends of phases that were read, by their time.
+    pub(super) ends: HashSet<(Ns, Box<[u8]>)>,
     /// What belongs to the open cycle only.
     pub c: PerCycle,
 }
 
 /// How the first line of a cycle says when it was.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+pub(super) enum When {
     /// By a time stamp.
     Stamp,
     /// In words: whether they name the year, and their order.
@@ -112,6 +115,7 @@ impl<'t> Log<'t> {
             called: 0,
             cut: false,
             reads_image: false,
+            ends: HashSet::new(),
             c: PerCycle::default(),
         }
     }
@@ -130,6 +134,9 @@ impl<'t> Log<'t> {
         if let Some(known) = self.restoring(r) {
             self.cut = calls::of(r) == Some(Line::Cut);
             return known;
+        }
+        if self.is_pasted_again(r) {
+            return false;
         }
         self.timed = r.time.is_some();
         if let Some(time) = r.time {
@@ -299,15 +306,6 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// Notes what may introduce another log: `… after the fix. Here is the log:`.
-    fn introduction(&mut self, r: &Record<'_>, at: u64) {
-        let text = r.text.trim_ascii();
-        let introduces = r.time.is_none() && self.c.serial > 0 && text.ends_with(b":");
-        if introduces && text.split(|b| *b == b' ').count() >= 5 {
-            self.prose = Some((self.c.serial, at));
-        }
-    }
-
     /// Keeps a message that tells of a failure: why a callback does not end, or returns
     /// an error, is often only said there.
     fn complaint(&mut self, r: &Record<'_>, at: u64) {
@@ -382,6 +380,7 @@ impl<'t> Log<'t> {
         }
         self.end_freezing();
         self.caught_up();
+        self.stood_by_the_way_up();
         super::steps::quiet_sleep(self);
         self.end_refused();
         self.lay_out();
@@ -442,13 +441,9 @@ impl<'t> Log<'t> {
     /// since.
     pub(crate) fn is_just_entered(&mut self) -> bool {
         const MOMENT: Ns = Ns::from_ms(100);
-        let (now, timed) = (self.now, self.timed);
-        let open = self.t.in_whole_cycle() && timed;
-        let begun = self.t.current().filter(|_| open);
-        begun.is_some_and(|c| {
-            let early = c.cycle.phases.iter().all(|p| p.phase == Phase::Sync);
-            early && now >= c.cycle.start && now - c.cycle.start < MOMENT
-        })
+        let (now, timed, entered) = (self.now, self.timed, self.is_entered());
+        let begun = self.t.current().filter(|_| timed && entered);
+        begun.is_some_and(|c| now >= c.cycle.start && now - c.cycle.start < MOMENT)
     }
 
     /// A loss of this kind is of the open cycle.

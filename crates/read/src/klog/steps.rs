@@ -4,6 +4,7 @@ use super::firmware;
 use super::freeze::{self, elapsed};
 use super::grain::{PAUSE, PRINTING, TICK};
 use super::held::begins_restore;
+use super::marks::{entry, hibernates, is_exit, message, said};
 use super::number::{msecs, number, seconds};
 use super::phase;
 use super::prefix::Record;
@@ -41,7 +42,7 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         }
         return true;
     }
-    if !said(r) && (entry(text).is_some() || message(r.text) == b"hibernation entry") {
+    if !said(r) && (entry(text).is_some() || hibernates(r.text)) {
         return false;
     }
     if log.t.open_serial() == 0 {
@@ -49,6 +50,11 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         if r.has(b"/sys/power/state") || r.has(b"wakeup from ") {
             log.asked = firmware::asked(r.text).or(log.asked);
         }
+    }
+    // A text may begin there, and people leave out what stands between two sleeps.
+    if r.text == b"PM: suspend-to-idle" && log.idles_anew() {
+        log.open(&stamp, false);
+        log.sync();
     }
     if begin(log, text, &stamp) || tasks(log, r, text, &stamp) || devices(log, r, text, &stamp) {
         only_main(log, text, &stamp);
@@ -77,14 +83,6 @@ fn comes_back(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
     }
 }
 
-/// The last line of an attempt. Kernels of Android have one with the date too
-/// (kernel/power/suspend.c:pm_suspend_marker).
-fn is_exit(text: &[u8]) -> bool {
-    let dated = |rest: &[u8]| rest.first() == Some(&b' ') && rest.ends_with(b" UTC");
-    text.strip_prefix(b"suspend exit").is_some_and(|rest| rest.is_empty() || dated(rest))
-        || message(text) == b"hibernation exit"
-}
-
 /// Where the log names who printed a line (CONFIG_PRINTK_CALLER, vendors): the
 /// thread that wrote `/sys/power/state` prints these itself, in
 /// kernel/power/suspend.c, kernel/power/process.c and `dpm_show_time` of
@@ -105,29 +103,17 @@ fn only_main(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
     }
 }
 
-/// A message of the core without its marks: `PM: `, `PM: hibernation: `.
-pub(super) fn message(text: &[u8]) -> &[u8] {
-    let text = text.strip_prefix(b"PM: ").unwrap_or(text);
-    text.strip_prefix(b"hibernation: ").unwrap_or(text)
-}
-
-/// Whether a kernel says it: in a log, or at least with its mark, which nobody types in
-/// a sentence.
-fn said(r: &Record<'_>) -> bool {
-    r.fresh || r.text.starts_with(b"PM: ")
-}
-
-/// `suspend entry (deep)`: the mode and what follows.
-fn entry(text: &[u8]) -> Option<&[u8]> {
-    text.strip_prefix(b"suspend entry (")
-}
-
 /// The entry of a cycle and its file-system sync.
 fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    let hibernates = message(text) == b"hibernation entry";
+    let hibernates = hibernates(text);
     let entry = entry(text);
     if entry.is_some() || hibernates {
         log.reads_image = false;
+    }
+    let dated = entry.is_some_and(<[u8]>::is_empty);
+    if dated && log.is_entered() {
+        // Kernels of Android say both, one behind the other.
+        return true;
     }
     if entry.is_some() && log.is_just_entered() {
         log.refused = true;
@@ -140,6 +126,8 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.t.note_main(stamp);
         let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
         log.t.set_mode(mode(word));
+        log.sync();
+        log.c.dated = dated;
     } else if hibernates {
         log.settle_loose();
         log.open(stamp, true);
@@ -181,7 +169,8 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     {
         let mut words = text.split(|b| matches!(b, b' ' | b'(' | b')'));
         let word = words.find(|w| mode(w) != Mode::Unknown).unwrap_or_default();
-        if under_way(log, stamp) {
+        // An entry with the date names none.
+        if under_way(log, stamp) || std::mem::take(&mut log.c.dated) {
             log.t.set_mode(mode(word));
         }
     } else {

@@ -302,6 +302,9 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
             ];
         }
     }
+    if let Some(all) = both_sides(text, lower, &list, &charge) {
+        return all;
+    }
     // Each figure behind the name of its battery.
     let named: Vec<Charge> = list
         .windows(2)
@@ -333,6 +336,29 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         return Vec::new();
     }
     vec![charge(one, stamp(text), side)]
+}
+
+/// `before 22:40: 40.1 Wh, 80 %; after 06:10: 31 Wh, 62 %`: each gauge on both sides of a sleep.
+fn both_sides(
+    text: &str,
+    lower: &str,
+    list: &[Quantity],
+    charge: &dyn Fn(&Quantity, Option<i64>, Option<Side>) -> Charge,
+) -> Option<Vec<Charge>> {
+    let from = lower.find("before")?;
+    let list: Vec<&Quantity> = list.iter().filter(|q| q.0 > from).collect();
+    let half = list.len() / 2;
+    let same = |at: usize| list[at].2 == list[at + half].2;
+    (list.len() % 2 == 0 && half > 1 && (0..half).all(same)).then_some(())?;
+    let (head, rest) = (&lower[from..list[half - 1].1], &lower[list[half - 1].1..]);
+    let sides = (side(head), side(rest)) == (Some(Side::Before), Some(Side::After));
+    let (a, b) = match clocks(&text[from..])[..] {
+        [a, b] => (Some(a), Some(b)),
+        _ => (None, None),
+    };
+    let before = list[..half].iter().map(|q| charge(q, a, Some(Side::Before)));
+    let after = list[half..].iter().map(|q| charge(q, b, Some(Side::After)));
+    sides.then(|| before.chain(after).collect())
 }
 
 /// `state: discharging energy: 31.2 Wh … percentage: 59%`: upower's block on one line.
@@ -505,7 +531,10 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
         && !has(lower, "residency|s0ix|awake|while i|?");
     // Of a car too: a sentence names the battery, or a sleep between two figures.
     let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
-    let both = || is_of_sleep(lower) && text.matches('%').count() == 2;
+    let both = || {
+        let energy = text.matches("Wh").count() > 1 && has(lower, "before") && has(lower, "after");
+        energy || is_of_sleep(lower) && text.matches('%').count() == 2
+    };
     if !battery && !hours && !both() {
         return Vec::new();
     }

@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 /// What begins a sleep in a log, and what ends it: the kernel's lines, and those of
 /// systemd-sleep (src/sleep/sleep.c), which hibernates with the same words. Tasks are started
 /// again last.
-const MARKS: [(&[u8], bool); 5] = [
+const MARKS: [(&[u8], bool); 6] = [
+    // logind (src/login/logind-action.c), where somebody left the kernel's word out.
+    (b"The system will suspend now", true),
     (b"suspend entry", true),
     (b"Performing sleep operation 'suspend", true),
     (b"suspend exit", false),
@@ -18,8 +20,10 @@ const MARKS: [(&[u8], bool); 5] = [
 ];
 
 /// What each of these lines has: most lines of a long log have none.
-static COMMON: LazyLock<[Finder<'static>; 3]> =
-    LazyLock::new(|| [&b"suspend e"[..], b"sleep operation", b"Restarting tasks"].map(Finder::new));
+static COMMON: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+    [&b"suspend e"[..], b"sleep operation", b"Restarting tasks", b"will suspend now"]
+        .map(Finder::new)
+});
 
 /// When an entry of a journal was kept, in ms since 1970: of `journalctl -o export` in a line
 /// before its message, of `-o json` in the same line (systemd's Journal Export Formats).

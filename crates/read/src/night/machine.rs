@@ -222,11 +222,11 @@ fn wakeup_irq(text: &str) -> Option<Owner> {
         return Some(Owner::NoWakeupIrq);
     }
     let rest = rest.trim_start_matches([':', '=', ' ', '\t']);
-    let rest = rest.strip_prefix("is ").unwrap_or(rest);
-    let (n, rest) = number(rest)?;
-    rest.trim_end_matches('.')
-        .trim()
-        .is_empty()
+    let said = ["is ", "reads ", "shows ", "says "].iter().find_map(|w| rest.strip_prefix(w));
+    let (n, rest) = number(said.unwrap_or(rest))?;
+    // A sentence may go on behind it, a row of a table does not.
+    let goes_on = said.is_some() && rest.starts_with([' ', ',', '.', ';', ')']);
+    (goes_on || rest.trim_end_matches('.').trim().is_empty())
         .then(|| u32::try_from(n).ok())
         .flatten()
         .map(Owner::WakeupIrq)
@@ -316,6 +316,9 @@ mod tests {
         );
         assert_eq!(acpi_wake("It S3 enabled"), None);
         assert_eq!(wakeup_irq("/sys/power/pm_wakeup_irq:51"), Some(Owner::WakeupIrq(51)));
+        let said = "pm_wakeup_irq reads 51, which is the pins";
+        assert_eq!(wakeup_irq(said), Some(Owner::WakeupIrq(51)));
+        assert_eq!(wakeup_irq("pm_wakeup_irq: 51 of 60"), None);
         let none = "cat: /sys/power/pm_wakeup_irq: No data available";
         assert_eq!(wakeup_irq(none), Some(Owner::NoWakeupIrq));
         assert_eq!(wakeup_irq("cat pm_wakeup_irq"), None);

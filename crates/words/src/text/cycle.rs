@@ -4,6 +4,7 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
 use super::warned::sentences;
 use super::{inside, silent, switches};
+use crate::doctor::headline;
 use crate::wording::number::ms;
 use crate::wording::{
     self, bottleneck, device, losses, name, next, percent, plural, printing, trust,
@@ -16,7 +17,7 @@ use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
-use dormouse_sleep::analyse::answer::Known;
+use dormouse_sleep::analyse::answer::{Half, Known};
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::printing::slow_console;
 use dormouse_sleep::analyse::rows::{Row, What, hole_in_sleep};
@@ -86,7 +87,13 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
         };
         silent::show(page, &[capture], e.answer_of(i), waits, unnamed);
     }
-    for h in view.answer.halves() {
+    let crash = e.crash_of(i);
+    if let Some(f) = crash {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
+    }
+    // What was open as the kernel crashed did not hang.
+    let told = |h: &&Half| crash.is_none() || !matches!(h.known, Known::Not { .. });
+    for h in view.answer.halves().filter(told) {
         let open = bottleneck::Open { cycle, known: h.known };
         let [first, rest] = bottleneck::half(capture, cycle.mode, view, h, open);
         page.wrapped(Ink::Strong, 0, 2, &safe(&first));

@@ -5,6 +5,7 @@ use super::turns::{Turn, turns};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
+use crate::night::machine::Owner;
 use crate::night::{Fact, Item};
 use crate::rules::{abort, irq, wake};
 use dormouse_base::say;
@@ -106,7 +107,15 @@ fn wakers(case: &Case, turns: &[Turn<'_>], out: &[Finding]) -> String {
         Some((who, n)) if *n == turns.len() => format!(" {who} woke it each time."),
         Some((who, n)) => format!(" {who} woke it {}.", say::once(*n)),
         None if out.iter().any(wake::names_a_waker) => String::new(),
-        None => " No rule finds what woke it.".into(),
+        None => match case.night.items.iter().rev().find_map(|i| match i.fact {
+            Fact::Owner(Owner::WakeupIrq(n)) => Some(n),
+            _ => None,
+        }) {
+            Some(n) => {
+                format!(" The text has IRQ {n} as what ended the last of them (pm_wakeup_irq).")
+            }
+            None => " No rule finds what woke it.".into(),
+        },
     }
 }
 

@@ -61,13 +61,41 @@ fn reasons(case: &Case, out: &mut Vec<Finding>) {
             .collect();
         words += &format!(" Tries to sleep that were given up: {}.", list(&plain));
     }
+    // A device that would not go down, by the words of the core that Android keeps.
+    let refused: Vec<_> =
+        aborts.iter().filter_map(|r| Some((r, refuses(r.1)?))).take(NAMED).collect();
+    let one = |(r, (device, error)): &(&(&Item, &str, u64, u64), (&str, i32))| {
+        format!("{device} ({}, {} times)", say::told(*error), say::grouped(r.3))
+    };
+    if !refused.is_empty() {
+        let list: Vec<String> = refused.iter().map(one).collect();
+        words += &format!(" Tries that a device refused: {}.", list.join(", "));
+    }
+    // Of how long a time these are, the text need not say: so many wake a phone in any.
+    let held = wakes.iter().chain(&aborts).map(|r| r.2).max().unwrap_or(0);
+    let bad = held >= HELD || wakes.first().is_some_and(|w| w.3 >= MANY);
+    let level = if bad { Level::Risk } else { Level::Note };
+    let refused: Vec<_> = refused.iter().map(|r| Evidence::from(r.0.0)).collect();
     out.push(
-        Finding::new(("night-wake-reasons", Area::Mode, Level::Note), Confidence::Certain)
+        Finding::new(("night-wake-reasons", Area::Mode, level), if bad { Confidence::Likely } else { Confidence::Certain })
             .says(words.trim_start())
             .because("The counts are since the last reset of these statistics; a number of an interrupt stands before the names of its users.")
             .look("Compare two dumps a night apart: dumpsys batterystats --reset, then again.")
-            .shown_by(wakes.iter().take(NAMED).chain(aborts.iter().take(NAMED)).map(|r| Evidence::from(r.0))),
+            .shown_by(wakes.iter().take(NAMED).chain(aborts.iter().take(NAMED)).map(|r| Evidence::from(r.0)))
+            .shown_by(refused),
     );
+}
+
+/// One reason that held a phone awake for so long, in ms, or woke it so often, cost a night.
+const HELD: u64 = 3_600_000;
+const MANY: u64 = 1_000;
+
+/// `Callback failed on alarmtimer in platform_pm_suspend+0x0 returned -16`
+/// (kernel/power/wakeup_reason.c of Android's common kernels): the device and its error.
+fn refuses(reason: &str) -> Option<(&str, i32)> {
+    let (device, rest) = reason.split_once("Callback failed on ")?.1.split_once(" in ")?;
+    let error: i32 = rest.split_once("returned ")?.1.split([' ', '`']).next()?.parse().ok()?;
+    (error < 0).then_some((device, error))
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -255,6 +283,12 @@ mod tests {
             "{words}"
         );
         assert!(words.contains("given up: Pending x (7 times)"), "{words}");
+        assert_eq!(found[0].level, Level::Note);
+        let refused = "Abort: Callback failed on elm-oak in platform_pm_suspend+0x0 returned -16";
+        let found = judged(vec![reason("9 lid", 4), reason("31 nfc", 1_200), reason(refused, 7)]);
+        let words = &found[0].sentence;
+        assert!(words.contains("a device refused: elm-oak (error -16 (EBUSY"), "{words}");
+        assert_eq!(found[0].level, Level::Risk, "so many wake-ups are no rest");
         assert!(judged(vec![off(30, 30)]).is_empty(), "half an hour is no night");
         let apps = vec![
             off(120, 100),

@@ -164,6 +164,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     awake(&pairs, out);
     never(case, out);
+    since_the_start(case, &pairs, out);
     last(case, out);
     domains(&pairs, case, out);
 }
@@ -411,6 +412,48 @@ fn never(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// Words of somebody who sent the machine to sleep, or looked after it.
+const SENT: [&str; 6] = [
+    "systemctl suspend",
+    "rtcwake ",
+    "> /sys/power/state",
+    "after suspend",
+    "after resume",
+    "after sleep",
+];
+
+/// One reading of counters that run from the start on, in a text in which the machine was sent to
+/// sleep: what they do not have, no sleep until then had.
+fn since_the_start(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
+    let of = |c: &&(usize, &Item, &Count)| c.2.of == Counts::Package && depth(&c.2.name) > 0;
+    let all: Vec<(usize, &Item, &Count)> = case.night.counts().collect();
+    let states: Vec<_> = all.iter().filter(of).collect();
+    let Some(deepest) = states.iter().filter(|c| c.2.value > 0).max_by_key(|c| depth(&c.2.name))
+    else {
+        return;
+    };
+    let last = states.iter().map(|c| depth(&c.2.name)).max().unwrap_or(0);
+    let system: Vec<_> = all.iter().filter(|c| c.2.of == Counts::System).collect();
+    let none = !system.is_empty() && system.iter().all(|c| c.2.value == 0);
+    let sent = case.night.slept_at_all()
+        || !case.attempts.is_empty()
+        || case.messages.having_any(&SENT).next().is_some();
+    // Two readings tell more, and a state of the platform is needed for its sleep.
+    let shallow = last >= DEEP && depth(&deepest.2.name) < DEEP;
+    if !none || !shallow || !sent || !pairs.is_empty() || told_depth(out) {
+        return;
+    }
+    let f = Finding::new(rule(Depth::Nothing), Confidence::Likely)
+        .says(format!(
+            "No sleep since the start was deep: the hardware's own counter ({}) stands at 0, and the package went no deeper than {} (C{last} stands at 0). What keeps it is on the processor's side or a device that asks for a short latency; the text does not name it.",
+            system[0].2.name,
+            deepest.2.name.trim_start_matches("Package ")
+        ))
+        .look(platform::CONSTRAINTS)
+        .shown_by([Evidence::from(deepest.1), Evidence::from(system[0].1)]);
+    out.push(platform::because(case, f));
+}
+
 /// What one sleep counted: `last_hw_sleep`, AMD's tables.
 fn last(case: &Case, out: &mut Vec<Finding>) {
     if told_depth(out) {
@@ -515,7 +558,7 @@ fn domains(pairs: &[Pair<'_>], case: &Case, out: &mut Vec<Finding>) {
         }
         let names: Vec<&str> = none.iter().map(|c| c.2.name.as_str()).collect();
         out.push(Finding::new(("block-domain", Area::Mode, Level::Risk), Confidence::Likely)
-            .says(format!("These power domains never entered their sleep since the start: {}. What votes against them is not in the text.", names.join(", ")))
+            .says(format!("These power domains never entered their sleep since the start: {}. No rule finds what votes against them.", names.join(", ")))
             .look("Compare the counts before and after a sleep; regulators, interconnects and clocks that stay on vote against cxsd and aosd.")
             .shown_by(none.iter().take(3).map(|c| Evidence::from(c.1))));
         return;

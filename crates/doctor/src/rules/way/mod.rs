@@ -4,7 +4,7 @@
 mod figures;
 mod firmware;
 mod graph;
-mod network;
+pub(crate) mod network;
 mod quote;
 mod steps;
 mod unit;
@@ -13,6 +13,8 @@ use crate::case::Case;
 use crate::finding::Finding;
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    network::told(case, out);
+    unit::inhibited(case, out);
     if case.way.is_empty() {
         return;
     }

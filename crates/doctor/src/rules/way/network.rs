@@ -1,8 +1,12 @@
 //! The network after a wake-up: when its link was there, and its address.
 
 use super::quote::{LEASE, WAKE, span, words};
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
+use crate::message::Message;
 use crate::way::{Kind, Step, shown};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// A link that came later than this was not waited for, in ms.
@@ -88,6 +92,53 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     }
     out.extend(row(from, &rest, &steps[at + 1..]).map(|row| finding(from, row)));
 }
+
+/// NetworkManager's own time of a line, `[1547525605.3919]` since 1970
+/// (src/core/nm-logging.c), in ms.
+fn own_time(m: &Message) -> Option<i64> {
+    let (_, rest) = m.text.split_once("> [").or_else(|| m.text.split_once(">  ["))?;
+    let (seconds, rest) = rest.split_once('.')?;
+    let part = rest.get(..3)?.parse::<i64>().ok()?;
+    Some(seconds.parse::<i64>().ok()?.checked_mul(1_000)? + part)
+}
+
+/// What NetworkManager was told by logind of a sleep (src/core/nm-manager.c:do_sleep_wake), in a
+/// text that shows nothing else of one: that somebody asked for it, not that the machine slept.
+pub(super) fn told(case: &Case, out: &mut Vec<Finding>) {
+    let known = !case.attempts.is_empty() || !case.parts.is_empty();
+    let other = [Kind::Sleeps, Kind::Entry, Kind::Asked, Kind::Ended, Kind::Thawed];
+    if known || case.way.steps.iter().any(|s| other.contains(&s.kind)) {
+        return;
+    }
+    let mut said = case.messages.having("sleep requested (sleeping: ").map(|(_, m)| m);
+    let Some(sleep) = said.find(|m| m.has("sleep: sleep requested") || m.has("NetworkManager"))
+    else {
+        return;
+    };
+    let woke = case.messages.having("wake requested (sleeping: ").map(|(_, m)| m);
+    let woke =
+        woke.filter(|m| m.line > sleep.line).find(|m| m.has("wake requested (sleeping: yes"));
+    let asked = "so somebody asked for one; that the machine slept no line shows";
+    let words = match woke.map(|w| own_time(w).zip(own_time(sleep)).map(|(b, a)| b - a)) {
+        Some(Some(ms)) if ms >= 0 => format!(
+            "NetworkManager was told of a sleep, and {} later of the wake-up, {asked}.",
+            say::span(Ns(ms.saturating_mul(1_000_000)))
+        ),
+        Some(_) => format!("NetworkManager was told of a sleep and later of the wake-up, {asked}."),
+        None => format!(
+            "NetworkManager was told of a sleep, {asked}, nor that NetworkManager was told of a wake-up."
+        ),
+    };
+    out.push(
+        Finding::new((TOLD, Area::Abort, Level::Note), Confidence::Likely)
+            .says(words)
+            .look("The kernel's log of that moment tells whether it slept, and for how long: journalctl -k -o short-precise.")
+            .shown_by(lines([sleep].into_iter().chain(woke))),
+    );
+}
+
+/// What a service was told is all that a text shows of a sleep.
+pub(crate) const TOLD: &str = "way-told";
 
 /// A link that was lost and came back, in lines that speak of no sleep.
 pub(super) fn without_a_sleep(steps: &[Step], out: &mut Vec<Finding>) {

@@ -2,6 +2,8 @@
 //! processes that hung, requests that came to nothing, and the way to the kernel.
 
 use super::quote::{span, words};
+use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::way::{Kind, Step};
 use dormouse_base::say;
@@ -219,6 +221,50 @@ fn killed(steps: &[Step], out: &mut Vec<Finding>) {
     );
 }
 
+/// What may run there. systemd says this when its hooks have run and its sessions are frozen,
+/// and writes to /sys/power/state next (src/sleep/sleep.c:execute, 219 to 258). The kernel says
+/// first that it enters, and before 4.12 that it has synced (kernel/power/suspend.c).
+fn between(a: &Step, b: &Step) -> &'static str {
+    let systemd = a.text.contains("systemd-sleep");
+    let synced = b.text.contains("yncing filesystems") || b.text.contains("ilesystems sync");
+    match (systemd, synced) {
+        (true, true) => {
+            "systemd-sleep says so when its hooks have run, and the kernel's line ends with the sync: writing dirty data may be what took so long. If the kernel's lines were written down as the machine woke up, it slept in that time."
+        }
+        (true, false) => {
+            "systemd-sleep says so when its hooks have run, and asks the kernel next: no hook runs in between. If the kernel's lines were written down as the machine woke up, it slept in that time."
+        }
+        (false, _) => {
+            "Hooks and the freezing of sessions run there, before the kernel begins. If the kernel's lines were written down as the machine woke up, it slept in that time."
+        }
+    }
+}
+
+/// A request that an inhibitor lock refused, as systemctl and loginctl of elogind say it
+/// (src/systemctl/systemctl-logind.c:logind_check_inhibitors, 183 to 258): who holds the lock.
+pub(super) fn inhibited(case: &Case, out: &mut Vec<Finding>) {
+    let said = case.messages.all_having("peration inhibited by \"");
+    let Some(m) = said.last() else { return };
+    let Some(rest) = m.after("peration inhibited by \"") else { return };
+    let who = rest.split_once("(PID ").and_then(|(_, r)| r.split_once(')'));
+    let (pid, name) = who.and_then(|w| w.0.split_once(" \"")).unwrap_or(("", ""));
+    let name = name.split('"').next().unwrap_or_default();
+    let name = if name.is_empty() { rest.split('"').next().unwrap_or_default() } else { name };
+    let why = rest.split_once("reason is \"").and_then(|r| r.1.split('"').next());
+    let why = why.map_or(String::new(), |w| format!(" Its reason: \"{w}\"."));
+    out.push(
+        Finding::new(("way-inhibited", Area::Abort, Level::Risk), Confidence::Certain)
+            .says(format!(
+                "A request to sleep was refused{}: {name} holds a lock that inhibits it.{why}",
+                say::and_times(said.len())
+            ))
+            .look("systemd-inhibit --list (loginctl list-inhibitors) names who holds a lock; `-i` ignores them.")
+            .of_tasks([Task { name: name.into(), pid: pid.parse().unwrap_or(0) }])
+            .times(said.len())
+            .shown_by(lines([*m])),
+    );
+}
+
 /// From the word of systemd-sleep to the first one of the kernel.
 pub(super) fn to_the_kernel(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let a = &steps[at];
@@ -232,12 +278,13 @@ pub(super) fn to_the_kernel(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-to-kernel", Area::Phase, Level::Slow), Confidence::Likely)
             .says(format!(
-                "{} pass between {} and the first word of the kernel, {}. Hooks and the freezing of sessions run there, before the kernel begins. If the kernel's lines were written down as the machine woke up, it slept in that time.",
+                "{} pass between {} and the first word of the kernel, {}. {}",
                 span(gap, a.grain.max(b.grain)),
                 words(a),
-                words(b)
+                words(b),
+                between(a, b)
             ))
-            .look("journalctl -o short-monotonic has the kernel's own times; time each hook of /usr/lib/systemd/system-sleep by itself.")
+            .look("journalctl -o short-monotonic has the kernel's own times; `time sync` just before a sleep tells how much is to be written.")
             .costs(Ns(gap.saturating_mul(1_000_000)))
             .shown_by([a.shown(), b.shown()]),
     );

@@ -1,0 +1,211 @@
+//! What forbids to say that nothing is wrong, though no rule found a fault: a log that ends on
+//! the way down, and trouble that the writer tells of and no line explains.
+
+use crate::attempt::Attempt;
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::message::{Message, Trust};
+use crate::stage;
+use dormouse_base::phase::Direction;
+
+/// The name of the rule.
+pub(crate) const DOUBT: &str = "no-all-clear";
+
+/// Where all that was found is good to know, what speaks against an all-clear.
+pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
+    if found.iter().any(|f| f.level != Level::Note) {
+        return None;
+    }
+    let cut = case.attempts.iter().rfind(|a| !a.inside).and_then(|a| ends_down(case, a));
+    // What a night cost was told with its figures.
+    let cost = found.iter().any(|f| matches!(f.id, "night-cost" | "night-rate"));
+    // Trouble of a machine that did not sleep is another matter.
+    let slept = !case.attempts.is_empty()
+        || !case.parts.is_empty()
+        || case.night.slept_at_all()
+        || found.iter().any(|f| f.area == Area::Mode);
+    let told = trouble(case)
+        .filter(|_| slept)
+        .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
+    let mut words = Vec::new();
+    if let Some((first, _)) = cut {
+        words.push(format!(
+            "The last attempt of the text (line {}) ends on the way down: whether the machine came back from it is not there.",
+            first.line
+        ));
+    }
+    if let Some((_, said)) = told {
+        let said: String = said.chars().take(MOST).collect();
+        words.push(format!("The writer tells of trouble that no line explains: \"{said}\"."));
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let shown = cut.into_iter().flat_map(|c| [c.0, c.1]).chain(told.map(|t| t.0));
+    let rule = (DOUBT, Area::Abort, Level::Note);
+    Some(
+        Finding::new(rule, Confidence::Likely)
+            .says(words.join(" "))
+            .look("Give the lines that follow, or those of the moment when it happened: what the text has is no proof of health.")
+            .shown_by(lines(shown)),
+    )
+}
+
+/// So many letters of a sentence are quoted.
+const MOST: usize = 160;
+
+/// First and last line of an attempt of which a log shows the way down alone.
+fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
+    if a.closed {
+        return None;
+    }
+    let of_kernel = |m: &&Message| m.trust.is_of_a_kernel();
+    let mut said = case.of(a).iter().filter(of_kernel);
+    let up = |m: &Message| {
+        stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends_sleep(m)
+    };
+    let down = |m: &Message| {
+        m.has("Suspending console") || m.has("suspend of devices") || m.has("non-boot CPUs")
+    };
+    let slept = |m: &Message| m.has("suspend-to-idle") || m.has("uspended for ");
+    let ended = said.clone().any(|m| up(m) || slept(m));
+    let down = said.clone().any(down);
+    let first = said.next()?;
+    (down && !ended).then_some((first, said.next_back()?))
+}
+
+/// Words for what a healthy sleep does not do.
+const TROUBLE: [&str; 26] = [
+    "had to reboot",
+    "have to reboot",
+    "needed a reboot",
+    "had to restart",
+    "have to restart",
+    "hard reset",
+    "hard reboot",
+    "forced to reboot",
+    "force reboot",
+    "power cycle",
+    "still drain",
+    "drains the battery",
+    "drains my battery",
+    "battery is empty",
+    "battery was empty",
+    "battery dead",
+    "loses battery",
+    "battery drain",
+    "draining",
+    "wakes by itself",
+    "wakes up by itself",
+    "wakes up immediately",
+    "black screen",
+    "stuck at",
+    "gets stuck",
+    "got stuck",
+];
+
+/// Words of a sentence that asks, wishes, or tells that it is over.
+const NOT: [&str; 22] = [
+    "?",
+    "no longer",
+    "fixed",
+    "fixes",
+    " fix ",
+    "solved",
+    "resolved",
+    "no battery drain",
+    "not drain",
+    "n't drain",
+    "without",
+    "if ",
+    "whether",
+    "would",
+    "should",
+    "avoid",
+    "prevent",
+    "instead of",
+    "works",
+    "previously",
+    "used to",
+    "less",
+];
+
+/// The sentence of the writer that says most plainly that something went wrong, and its line.
+fn trouble(case: &Case) -> Option<(&Message, &str)> {
+    let letters = |w: &&str| w.bytes().all(|b| b.is_ascii_alphabetic());
+    let words = |m: &&Message| {
+        m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
+    };
+    let prose: Vec<&Message> = case.messages.iter().filter(words).collect();
+    TROUBLE.iter().find_map(|word| {
+        prose.iter().find_map(|m| {
+            let said = m.text.split(". ").find(|s| {
+                let lower = s.to_ascii_lowercase();
+                lower.contains(word) && !NOT.iter().any(|w| lower.contains(w))
+            })?;
+            // Of a long sentence the part that says it.
+            let at = said.to_ascii_lowercase().find(word).filter(|at| *at + word.len() > MOST);
+            let from = at.map_or(0, |at| said.floor_char_boundary(at.saturating_sub(MOST / 2)));
+            let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
+            Some((*m, said[from..].trim()))
+        })
+    })
+}
+
+/// A sentence has so many words of letters alone; a row of a table has none.
+const WORDY: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::Place;
+
+    fn judged(said: &[(Trust, &str)], last: u64, closed: bool) -> Option<String> {
+        let message = |(i, (trust, text)): (usize, &(Trust, &str))| Message {
+            line: i as u64 + 1,
+            time: None,
+            second: None,
+            text: (*text).into(),
+            trust: *trust,
+        };
+        let place = Place { first: 1, last, begun: true, closed, ..Place::default() };
+        let case = Case::new(said.iter().enumerate().map(message).collect(), &[place]);
+        super::judge(&case, &[]).map(|f| f.sentence)
+    }
+
+    #[test]
+    fn a_log_that_ends_on_the_way_down_is_no_all_clear() {
+        let down = [
+            (Trust::Logged, "PM: suspend entry (deep)"),
+            (Trust::Logged, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+            (Trust::Logged, "elm-oak 3-1: link is down"),
+        ];
+        assert!(
+            judged(&down, 3, false).is_some_and(|s| s.contains("(line 1) ends on the way down"))
+        );
+        let up =
+            [&down[..], &[(Trust::Logged, "PM: noirq resume of devices complete after 2.0 msecs")]];
+        assert_eq!(judged(&up.concat(), 4, false), None);
+        assert_eq!(judged(&[down[0]], 1, false), None, "nothing went down");
+    }
+
+    #[test]
+    fn trouble_that_the_writer_tells_of_is_no_all_clear() {
+        let with = |words: &str| {
+            let said = [(Trust::Logged, "PM: suspend entry (deep)"), (Trust::Prose, words)];
+            judged(&said, 1, true)
+        };
+        let told = with("The screen came on, and I had to reboot it by the button.");
+        assert!(told.is_some_and(|s| s.contains("had to reboot")));
+        assert!(with("Yet the battery still drains at 3 W in the night.").is_some());
+        for fine in [
+            "Fixed: I no longer have to reboot.",
+            "Does it have a battery drain?",
+            "Drains battery",
+            "Power cycle: 3, had to reboot: 1",
+        ] {
+            assert_eq!(with(fine), None, "{fine}");
+        }
+    }
+}

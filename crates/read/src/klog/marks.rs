@@ -1,0 +1,46 @@
+//! Lines that begin and end an attempt, with what kernels and people put around their words.
+
+use super::prefix::Record;
+use crate::text;
+
+/// ` 2015-07-15 08:02:59.114579385 UTC`, which kernels of Android before 4.14 put behind entry
+/// and exit (kernel/power/suspend.c:pm_suspend_marker).
+fn dated(rest: &[u8]) -> bool {
+    rest.first() == Some(&b' ') && rest.ends_with(b" UTC")
+}
+
+/// A message without what a person put behind it: no line of the core has two blanks.
+fn uncommented(text: &[u8]) -> &[u8] {
+    text::find(text, b"  ").map_or(text, |at| &text[..at])
+}
+
+/// The last line of an attempt.
+pub(super) fn is_exit(text: &[u8]) -> bool {
+    let text = uncommented(text);
+    text.strip_prefix(b"suspend exit").is_some_and(|rest| rest.is_empty() || dated(rest))
+        || message(text) == b"hibernation exit"
+}
+
+/// A message of the core without its marks: `PM: `, `PM: hibernation: `.
+pub(super) fn message(text: &[u8]) -> &[u8] {
+    let text = text.strip_prefix(b"PM: ").unwrap_or(text);
+    text.strip_prefix(b"hibernation: ").unwrap_or(text)
+}
+
+/// Whether a kernel says it: in a log, or at least with its mark, which nobody types in
+/// a sentence.
+pub(super) fn said(r: &Record<'_>) -> bool {
+    r.fresh || r.text.starts_with(b"PM: ")
+}
+
+/// `suspend entry (deep)`: the mode and what follows; nothing of both where the date stands.
+pub(super) fn entry(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"suspend entry")?;
+    if dated(rest) { Some(b"") } else { rest.strip_prefix(b" (") }
+}
+
+/// `hibernation entry`.
+pub(super) fn hibernates(text: &[u8]) -> bool {
+    let text = message(text);
+    text.starts_with(b"hibernation entry") && uncommented(text) == b"hibernation entry"
+}
