@@ -49,7 +49,7 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
     let level = |f: &Finding| match trifle(f) {
         _ if lost(f) => (Level::Broken, true),
         true => (Level::Risk, true),
-        false => (f.level, false),
+        false => (f.level, f.level == Level::Note && is_of_the_user(f)),
     };
     findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
 }
@@ -220,8 +220,10 @@ mod tests {
         ];
         leave_to_the_user(&mut list);
         assert_eq!(list[0].level, Level::Note);
+        sorted(&mut list);
+        assert_eq!(list[0].id, "night-cost");
         let mut other =
-            [finding("abort-wakeup", Level::Risk).of_devices([device("mmc7")]), list[1].clone()];
+            [finding("abort-wakeup", Level::Risk).of_devices([device("mmc7")]), list[0].clone()];
         leave_to_the_user(&mut other);
         assert_eq!(other[0].level, Level::Risk);
         let mut list = [finding("phase-pause", Level::Slow), finding("no-return", Level::Risk)];

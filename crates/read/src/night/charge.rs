@@ -338,18 +338,21 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
     vec![charge(one, stamp(text), side)]
 }
 
+/// A figure with its time and side.
+type Reading<'a> = dyn Fn(&Quantity, Option<i64>, Option<Side>) -> Charge + 'a;
+
 /// `before 22:40: 40.1 Wh, 80 %; after 06:10: 31 Wh, 62 %`: each gauge on both sides of a sleep.
 fn both_sides(
     text: &str,
     lower: &str,
     list: &[Quantity],
-    charge: &dyn Fn(&Quantity, Option<i64>, Option<Side>) -> Charge,
+    charge: &Reading<'_>,
 ) -> Option<Vec<Charge>> {
     let from = lower.find("before")?;
     let list: Vec<&Quantity> = list.iter().filter(|q| q.0 > from).collect();
     let half = list.len() / 2;
     let same = |at: usize| list[at].2 == list[at + half].2;
-    (list.len() % 2 == 0 && half > 1 && (0..half).all(same)).then_some(())?;
+    (list.len().is_multiple_of(2) && half > 1 && (0..half).all(same)).then_some(())?;
     let (head, rest) = (&lower[from..list[half - 1].1], &lower[list[half - 1].1..]);
     let sides = (side(head), side(rest)) == (Some(Side::Before), Some(Side::After));
     let (a, b) = match clocks(&text[from..])[..] {
