@@ -4,6 +4,7 @@ mod cycle;
 mod inside;
 mod many;
 pub mod page;
+mod path;
 mod ranked;
 mod safe;
 mod silent;
