@@ -139,6 +139,20 @@ pub(crate) fn kind(text: &str) -> String {
     out
 }
 
+/// Words of errors.
+const WORDS: [&str; 9] = [
+    " error",
+    // What a graphics driver calls one (include/drm/drm_print.h:DRM_ERROR).
+    "*error*",
+    "failed",
+    "timed out",
+    "timeout",
+    "never came up",
+    "not responding",
+    "not respond ",
+    "giving up",
+];
+
 /// Whether a message tells of an error, by its words.
 pub(crate) fn complains(text: &str) -> bool {
     // Each of the words has one of these threes of letters, and few other lines have one. All
@@ -162,18 +176,6 @@ pub(crate) fn complains(text: &str) -> bool {
     }
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
-    const WORDS: [&str; 9] = [
-        " error",
-        // What a graphics driver calls one (include/drm/drm_print.h:DRM_ERROR).
-        "*error*",
-        "failed",
-        "timed out",
-        "timeout",
-        "never came up",
-        "not responding",
-        "not respond ",
-        "giving up",
-    ];
     (WORDS.iter().any(|w| says(w)) || is_other(&text))
         && !says("error 0")
         && !sums_up(&text)
@@ -316,18 +318,7 @@ mod tests {
 
     #[test]
     fn complaints_are_seen_in_any_case_of_letters() {
-        let all = [
-            " error",
-            "*error*",
-            "failed",
-            "timed out",
-            "timeout",
-            "never came up",
-            "not responding",
-            "not respond ",
-            "giving up",
-        ];
-        for words in all {
+        for words in WORDS {
             for text in [words.to_string(), words.to_uppercase(), words.replace('t', "T")] {
                 assert!(complains(&format!("x: y{text}")), "{text}");
                 assert!(!complains(&text[..text.len() - 1]), "{text}");

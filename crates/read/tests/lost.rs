@@ -1,24 +1,14 @@
 //! Texts, made up, whose words an all-clear would pass over: sleeps that were lost, figures of
 //! two sleeps taken for one, clocks that stood or jumped.
 
+use super::nights::{found, one};
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
-use dormouse_doctor::finding::{Confidence, Finding, Level};
-use dormouse_doctor::judge;
+use dormouse_doctor::finding::{Confidence, Level};
 use dormouse_read::Given;
 use dormouse_read::doctor::read_bytes;
 use std::sync::Arc;
-
-fn found(text: &str) -> Vec<Finding> {
-    judge(&read_bytes("text", text.as_bytes()).case).findings
-}
-
-fn one(text: &str, rule: &str) -> Finding {
-    let all = found(text);
-    let f = all.iter().find(|f| f.id == rule);
-    f.cloned().unwrap_or_else(|| panic!("no {rule} in {all:#?}"))
-}
 
 fn capture(text: &str) -> Arc<Capture> {
     let file = tempfile::Builder::new().suffix(".txt").tempfile().expect("a file");

@@ -5,11 +5,11 @@ use dormouse_doctor::finding::{Confidence, Finding, Level};
 use dormouse_doctor::judge;
 use dormouse_read::doctor::read_bytes;
 
-fn found(text: &str) -> Vec<Finding> {
+pub(crate) fn found(text: &str) -> Vec<Finding> {
     judge(&read_bytes("text", text.as_bytes()).case).findings
 }
 
-fn one(text: &str, rule: &str) -> Finding {
+pub(crate) fn one(text: &str, rule: &str) -> Finding {
     let all = found(text);
     let f = all.iter().find(|f| f.id == rule);
     f.cloned().unwrap_or_else(|| panic!("no {rule} in {all:#?}"))

@@ -1,5 +1,5 @@
 //! What forbids to say that nothing is wrong, though no rule found a fault: a log that ends on
-//! the way down, and trouble that the writer tells of and no line explains.
+//! the way down, and trouble that the writer tells of and no finding explains.
 
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -37,7 +37,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     }
     if let Some((_, said)) = told {
         let said: String = said.chars().take(MOST).collect();
-        words.push(format!("The writer tells of trouble that no line explains: \"{said}\"."));
+        words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
     if words.is_empty() {
         return None;

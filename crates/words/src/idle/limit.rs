@@ -5,6 +5,9 @@ use crate::text::safe;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;
 
+/// So many limits are told one by one.
+const MOST: usize = 4;
+
 /// Each limit that forbids a state; nothing if none does.
 pub(super) fn text(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Option<String> {
     let one = |l: &CpuLimit| {
@@ -19,6 +22,9 @@ pub(super) fn text(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Option<String
             needs
         )))
     };
-    let all: Vec<String> = limits.iter().filter_map(one).take(4).collect();
-    (!all.is_empty()).then(|| all.concat())
+    let all: Vec<String> = limits.iter().filter_map(one).collect();
+    let rest = all.len().saturating_sub(MOST);
+    let more =
+        (rest > 0).then(|| wrap(&format!("CPUs with such a limit that are not listed: {rest}.")));
+    (!all.is_empty()).then(|| all[..all.len() - rest].concat() + &more.unwrap_or_default())
 }

@@ -415,6 +415,10 @@ fn rests(knobs: &Knobs) -> Vec<String> {
             "max_performance" => {
                 format!("{host}: {policy}, so its SATA link never sleeps (link_power_management_policy).")
             }
+            "keep_firmware_settings" => format!(
+                "{host}: {policy}: whether its SATA link sleeps, the firmware chose \
+                 (link_power_management_policy)."
+            ),
             _ => format!("{host}: {policy}, so its SATA link may sleep (link_power_management_policy)."),
         });
     }

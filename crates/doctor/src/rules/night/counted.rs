@@ -445,7 +445,7 @@ fn since_the_start(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     }
     let f = Finding::new(rule(Depth::Nothing), Confidence::Likely)
         .says(format!(
-            "No sleep since the start was deep: the hardware's own counter ({}) stands at 0, and the package went no deeper than {} (C{last} stands at 0). What keeps it is on the processor's side or a device that asks for a short latency; the text does not name it.",
+            "No sleep since the start was deep: the hardware's own counter ({}) stands at 0, and the package went no deeper than {} (C{last} stands at 0). What keeps it is on the processor's side or a device that asks for a short latency; no rule finds which in this text.",
             system[0].2.name,
             deepest.2.name.trim_start_matches("Package ")
         ))
