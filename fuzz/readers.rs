@@ -225,7 +225,7 @@ pub(crate) fn perfetto(data: &[u8]) {
 
 /// The capture file: a tar of texts.
 pub(crate) fn capture_file(data: &[u8]) {
-    if let Ok((file, losses)) = dormouse_read::capture_file::read(data) {
+    if let Ok((file, losses)) = dormouse_capture::read(data) {
         check(&dormouse_read::capture_file::assemble("fuzz", &file, losses));
     }
 }

@@ -314,6 +314,15 @@ pub struct Counts {
     pub writeback_bytes: Option<u64>,
 }
 
+/// The last words of a sleep that never came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// The phase that they stand in.
+    pub phase: Option<Phase>,
+    /// The device that the kernel waited for too long, or whose callback ran.
+    pub device: Option<String>,
+}
+
 /// A message of a log that tells of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Complaint {

@@ -28,6 +28,7 @@ pub mod power_domain;
 pub mod ranked;
 pub mod say;
 pub mod stats;
+pub mod tick;
 pub mod time;
 pub mod tolerance;
 pub mod trip;

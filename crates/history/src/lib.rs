@@ -14,6 +14,7 @@ pub mod hooks;
 mod row;
 pub mod store;
 
+use dormouse_capture::schema::Clocks;
 pub use dormouse_doctor::history::Night;
 pub use dormouse_doctor::history::Row;
 pub use dormouse_doctor::history::since::Since;
@@ -24,7 +25,7 @@ use dormouse_machine::machine::boot_id;
 use dormouse_machine::measure::clocks;
 use dormouse_machine::natural::{self, Reading};
 use dormouse_machine::root::Root;
-use dormouse_read::capture_file::schema::Clocks;
+use dormouse_read::klog::last_words;
 use dormouse_read::{Given, ReadError};
 use folder::{Folder, TAKEN};
 use serde_json::{Value, json};
@@ -348,7 +349,7 @@ impl Waiting<'_> {
                 boot_id: r.boot.clone(),
                 pm_trace: false,
             };
-            let cut = cut::told(self.root, Cut::default(), &begun);
+            let cut = cut::told(self.root, Cut::default(), &begun, last_words);
             r.failed_device = cut.device.unwrap_or_default();
             r.failed_step = cut.phase.unwrap_or_default();
         }

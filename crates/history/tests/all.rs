@@ -1,10 +1,10 @@
 //! Sleeps of a made-up machine, kept by the functions that hooks call.
 
+use dormouse_capture::schema::Clocks;
 use dormouse_history::folder::Folder;
 use dormouse_history::store::{Error, Fault, Store};
 use dormouse_history::{DATABASE, FOLDER, Kept, SPARE, after, before, judged, traces};
 use dormouse_machine::root::Root;
-use dormouse_read::capture_file::schema::Clocks;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -9,10 +9,10 @@ use crate::run::{Job, Outcome, run};
 use crate::{Error, Result};
 use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
+use dormouse_capture as capture_file;
+use dormouse_capture::schema::{CaptureFile, NameRow};
 use dormouse_machine::options::Detail;
 use dormouse_machine::recording::Recording;
-use dormouse_read::capture_file;
-use dormouse_read::capture_file::schema::{CaptureFile, NameRow};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 //! `campaign.jsonl` has a line before each thing that may never end, on disk before that begins;
 //! so the next start knows which cycle was cut, and where.
 
-use crate::cut::{self, Begun, Cut, Place};
+use crate::cut::{self, Begun, Cut, LastWords, Place};
 use crate::devices::devices;
 use crate::guard::{Observer, Step};
 use crate::machine::boot_id;
@@ -11,7 +11,7 @@ use crate::recorder::{self, Outcome, Progress, Watch};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::{journal, machine, options::Options};
-use dormouse_read::capture_file::schema::{CaptureFile, CycleMembers};
+use dormouse_capture::schema::{CaptureFile, CycleMembers};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -97,11 +97,11 @@ pub struct Limits {
 
 impl Campaign {
     /// Opens the campaign in `folder`, which is made if it is not there, and settles what the
-    /// last start left.
+    /// last start left. `last_words` reads the logs that a kernel kept over a restart.
     ///
     /// # Errors
     /// If the folder cannot be used, or another recorder works on it.
-    pub fn open(root: &Root, folder: &Path) -> io::Result<Campaign> {
+    pub fn open(root: &Root, folder: &Path, last_words: LastWords) -> io::Result<Campaign> {
         fs::create_dir_all(folder.join(CYCLES))?;
         let path = folder.join(LIST);
         let mut list = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
@@ -129,7 +129,7 @@ impl Campaign {
             there: None,
         };
         let open = campaign.remember(&bytes[..whole]);
-        campaign.settle(open)?;
+        campaign.settle(open, last_words)?;
         let (boot_id, devices) = (boot_id(root), drivers(root));
         let pm_trace = root.read("/sys/power/pm_trace").is_some_and(|v| v == "1");
         campaign.say(&Line::Start { boot_id, pm_trace, devices })?;
@@ -179,7 +179,7 @@ impl Campaign {
     }
 
     /// Says how the cycle ended that was left open, and which devices a restart lost.
-    fn settle(&mut self, open: Option<Open>) -> io::Result<()> {
+    fn settle(&mut self, open: Option<Open>, last_words: LastWords) -> io::Result<()> {
         for entry in fs::read_dir(self.folder.join(CYCLES))?.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -196,7 +196,7 @@ impl Campaign {
         let restarted = open.begun.boot_id != boot_id(&self.root);
         let cut = Cut { cycle: open.cycle, place: open.place, restarted, ..Cut::default() };
         let cut = match restarted {
-            true => cut::told(&self.root, cut, &open.begun),
+            true => cut::told(&self.root, cut, &open.begun, last_words),
             false => cut,
         };
         self.say(&Line::Cut(cut.clone()))?;

@@ -2,7 +2,7 @@
 //! keep over a restart.
 
 use crate::root::Root;
-use dormouse_read::klog::{Last, last_words};
+use dormouse_base::cycle::Last;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -58,8 +58,11 @@ pub struct Begun {
     pub pm_trace: bool,
 }
 
+/// What finds the last words in a log: nothing if its last sleep came back.
+pub type LastWords = fn(&[u8]) -> Option<Last>;
+
 /// Adds what was kept over the restart of a cycle that began so.
-pub fn told(root: &Root, cut: Cut, begun: &Begun) -> Cut {
+pub fn told(root: &Root, cut: Cut, begun: &Begun, last_words: LastWords) -> Cut {
     let logs = PSTORE.iter().flat_map(|folder| kept(root, folder, begun));
     let texts = logs.chain(journal(root, &begun.boot_id));
     for (by, text) in texts {

@@ -11,7 +11,7 @@
 
 use crate::root::Root;
 use crate::system::number_of;
-use dormouse_read::capture_file::schema::{DeviceRow, LinkRow};
+use dormouse_capture::schema::{DeviceRow, LinkRow};
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! Writes a capture file: a gzip'd tar, the same bytes for the same content.
 
 use crate::recording::Recording;
-use dormouse_read::capture_file::schema::{CycleMembers, DeviceRow, LinkRow, NameRow};
-use dormouse_read::capture_file::table;
+use dormouse_capture::schema::{CycleMembers, DeviceRow, LinkRow, NameRow};
+use dormouse_capture::table;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 
 use crate::kmsg::Kmsg;
 use crate::root::Root;
-use dormouse_read::capture_file::schema::{Cpu, Kernel, Machine};
-use dormouse_read::klog;
+use dormouse_base::tick::tick;
+use dormouse_capture::schema::{Cpu, Kernel, Machine};
 use std::collections::BTreeMap;
 
 /// Hardware.
@@ -80,7 +80,7 @@ pub fn kernel(root: &Root) -> Kernel {
         release: text("/proc/sys/kernel/osrelease"),
         version: text("/proc/sys/kernel/version"),
         command_line: text("/proc/cmdline"),
-        tick_ns: tick(root),
+        tick_ns: length_of_tick(root),
         tainted: text("/proc/sys/kernel/tainted"),
         states: text("/sys/power/state"),
         mem_sleep: text("/sys/power/mem_sleep"),
@@ -89,20 +89,14 @@ pub fn kernel(root: &Root) -> Kernel {
 
 /// The length of a tick: the kernel's configuration says it, or what is left of the
 /// messages of the boot.
-fn tick(root: &Root) -> Option<i64> {
+fn length_of_tick(root: &Root) -> Option<i64> {
     let release = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let configs = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
-    let said = |text: &str| text.lines().find_map(|line| klog::tick(line.as_bytes()));
+    let said = |text: &str| text.lines().find_map(|line| tick(line.as_bytes()));
     let configured = configs.iter().find_map(|file| said(&root.read(file)?));
-    let printed = || {
-        let mut found = None;
-        klog::records(&Kmsg::whole(root)?, &mut |item, _| {
-            if let klog::Item::Record(r) = item {
-                found = found.or_else(|| klog::tick(r.text));
-            }
-        });
-        found
-    };
+    // A message stands behind its time.
+    let message = |line: &[u8]| tick(&line[line.windows(2).position(|w| w == b"] ")? + 2..]);
+    let printed = || Kmsg::whole(root)?.split(|b| *b == b'\n').find_map(message);
     configured.or_else(printed).map(|tick| tick.0)
 }
 

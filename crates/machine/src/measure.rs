@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use crate::system::{boottime, monotonic, realtime};
-use dormouse_read::capture_file::schema::{Clocks, KernelCounts};
+use dormouse_capture::schema::{Clocks, KernelCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use crate::machine;
 use crate::measure::{S2idle, clocks};
 use crate::root::Root;
 use crate::wakers;
-use dormouse_read::capture_file::schema::Clocks;
+use dormouse_capture::schema::Clocks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;

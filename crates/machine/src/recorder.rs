@@ -8,7 +8,7 @@ use crate::recording::Recording;
 use crate::root::Root;
 use crate::tracing::{self, Instance};
 use crate::{devices, knob, look, machine, measure, suppliers, wake, wakers};
-use dormouse_read::capture_file::schema::{
+use dormouse_capture::schema::{
     CaptureFile, CycleMembers, CycleStats, DeviceRow, Document, FORMAT, KnobChange, RecordedLoss,
     Settings, VERSION, WaitingTask,
 };

@@ -1,7 +1,7 @@
 //! A recording in memory: the capture file with its cycles kept compressed, so
 //! that a hundred cycles of a large server fit.
 
-use dormouse_read::capture_file::schema::{CaptureFile, CycleMembers, CycleStats};
+use dormouse_capture::schema::{CaptureFile, CycleMembers, CycleStats};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;

@@ -7,7 +7,7 @@
 //! files of genpd take the lock of a domain in a way that a signal ends.
 
 use crate::root::Root;
-use dormouse_read::capture_file::schema::{DeviceRow, RecordedLoss};
+use dormouse_capture::schema::{DeviceRow, RecordedLoss};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;

@@ -4,7 +4,7 @@
 use crate::guard::{self, Guard};
 use crate::options::Wake;
 use crate::root::Root;
-use dormouse_read::capture_file::schema::DeviceRow;
+use dormouse_capture::schema::DeviceRow;
 
 /// Why the machine would not wake up by itself.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use crate::recording::Recording;
 use crate::root::Root;
 use crate::system;
 use crate::{idle, measure, storage};
-use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, RecordedLoss, Watched};
+use dormouse_capture::schema::{CycleMembers, CycleStats, RecordedLoss, Watched};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 

@@ -7,6 +7,7 @@ use dormouse_machine::guard::{Observer, Step};
 use dormouse_machine::options::Options;
 use dormouse_machine::recorder::{NoWatch, Outcome};
 use dormouse_machine::root::Root;
+use dormouse_read::klog::last_words;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +29,7 @@ fn folder(root: &Root) -> PathBuf {
 }
 
 fn opened(fake: &Fake) -> Campaign {
-    Campaign::open(&fake.root, &folder(&fake.root)).expect("a campaign")
+    Campaign::open(&fake.root, &folder(&fake.root), last_words).expect("a campaign")
 }
 
 fn recorded(fake: &Fake, cycles: u32, limits: Limits, result: Option<i32>) -> (Campaign, Outcome) {
@@ -61,7 +62,7 @@ fn child() {
     let Some(tree) = std::env::var_os(TREE) else { return };
     let fake = Fake { root: Root::below(Path::new(&tree)), dir: tempfile::tempdir().unwrap() };
     let folder = std::env::var_os(FOLDER).expect("a folder");
-    let campaign = Campaign::open(&fake.root, Path::new(&folder)).expect("a campaign");
+    let campaign = Campaign::open(&fake.root, Path::new(&folder), last_words).expect("a campaign");
     let campaign = RefCell::new(campaign);
     let mut kernel = Slow(Kernel::new(&fake));
     let ended = record(&campaign, &options(90_000), Limits::default(), &mut kernel, &mut NoWatch);
@@ -128,7 +129,7 @@ fn killed_150_times_it_loses_no_finished_cycle_and_names_the_cut_one() {
             fake.put("/proc/sys/kernel/random/boot_id", &format!("boot-{round}-later\n"));
         }
         let (files, begun) = (complete(&folder), last_begun(&folder));
-        let campaign = Campaign::open(&fake.root, &folder).expect("a campaign");
+        let campaign = Campaign::open(&fake.root, &folder, last_words).expect("a campaign");
         let ended: BTreeSet<u32> = campaign.ended.keys().copied().collect();
         assert!(known.is_subset(&ended), "round {round}: a finished cycle is lost");
         assert_eq!(files, ended, "round {round}: what is on disk is what ended");
@@ -252,7 +253,8 @@ fn it_ends_after_so_many_failures_and_goes_on_where_it_was() {
     drop(campaign);
     let (campaign, _) = recorded(&fake, 3, Limits::default(), None);
     assert_eq!((campaign.failed(), campaign.judged(), campaign.next()), (2, 5, 6));
-    let again = Campaign::open(&fake.root, &folder(&fake.root)).expect_err("it is held");
+    let again =
+        Campaign::open(&fake.root, &folder(&fake.root), last_words).expect_err("it is held");
     assert!(again.to_string().contains("another recorder"), "{again}");
     drop(campaign);
     let limits = Limits { within: Some(Duration::ZERO), ..Limits::default() };

@@ -1,12 +1,12 @@
 //! What a recording holds, on a made-up tree.
 
 use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
+use dormouse_capture as capture_file;
 use dormouse_machine::guard::{Observer, Step};
 use dormouse_machine::options::{Detail, Options, State, Wake};
 use dormouse_machine::recorder::{self, Error, NoWatch, Watch};
 use dormouse_machine::watch::{self, Ask, Until};
 use dormouse_machine::{file, wake};
-use dormouse_read::capture_file;
 use std::time::Duration;
 
 fn pm_test() -> Options {

@@ -47,7 +47,7 @@ pub fn detect(bytes: &[u8]) -> Format {
     if bytes.starts_with(b"\x17\x08\x44tracing") {
         return Format::TraceDat;
     }
-    if crate::capture_file::is_capture_tar(bytes) {
+    if dormouse_capture::is_capture_tar(bytes) {
         return Format::CaptureFile;
     }
     if crate::storage::is_blktrace(bytes) {

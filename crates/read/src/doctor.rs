@@ -1,7 +1,6 @@
 //! Kernel messages and values of files in a text of any kind: a whole kernel
 //! log, a part of one in a mail, a ticket with excerpts.
 
-use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::grams::Asked;
 use crate::klog::{self, Examples, Item, MARKS, NEWEST_FIRST, order_of};
 use crate::night;
@@ -13,6 +12,7 @@ use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
+use dormouse_capture::schema::{CaptureFile, CycleMembers};
 use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};

@@ -1,12 +1,12 @@
 //! One input on its way to every subject that is wanted: its content, what it is, and,
 //! of a capture file, its members.
 
-use crate::capture_file::schema::CaptureFile;
-use crate::capture_file::{self, Error};
 use crate::container::Source;
 use crate::detect::{Format, detect};
 use crate::grams::Asked;
 use dormouse_base::loss::Losses;
+use dormouse_capture::schema::CaptureFile;
+use dormouse_capture::{self as capture_file, Error};
 
 /// A capture file taken apart, with what was lost on the way; or why it cannot be.
 pub(crate) type Taken = Result<(CaptureFile, Losses), Error>;

@@ -161,7 +161,7 @@ fn what_nodes_name_and_the_line_that_woke_are_kept() {
     let needs: Vec<_> = c.graph.needs.iter().map(|n| (name(n.0), name(n.1))).collect();
     // The controller of its pins has no device here.
     assert_eq!(needs, [("a", "late")]);
-    let (file, _) = dormouse_read::capture_file::read(&bytes).unwrap();
+    let (file, _) = dormouse_capture::read(&bytes).unwrap();
     let heard = heard("x.tar.gz", &file);
     let line = heard.case.values.iter().find(|v| v.path == "/sys/power/pm_wakeup_irq");
     assert_eq!(line.map(|v| v.value.as_str()), Some("45"));
@@ -331,7 +331,7 @@ fn the_kept_file_of_version_1_is_read() {
 #[test]
 fn a_trace_by_the_boot_clock_and_its_log_tell_the_sleep_apart() {
     let bytes = include_bytes!("fixtures/capture-v1-deep-6.12.tar.gz");
-    let (file, _) = dormouse_read::capture_file::read(bytes).unwrap();
+    let (file, _) = dormouse_capture::read(bytes).unwrap();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("trace.txt"), &file.cycles[0].trace).unwrap();
     // The log's clock lacks the sleeps before this one, 27.5057 s in all.

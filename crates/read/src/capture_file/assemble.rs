@@ -2,13 +2,13 @@
 
 use super::count;
 use super::merge;
-use super::schema::CaptureFile;
 use crate::merge::place_sleep;
 use crate::part::Taken;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::time::Ns;
+use dormouse_capture::schema::CaptureFile;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

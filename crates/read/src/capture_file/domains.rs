@@ -1,11 +1,11 @@
 //! Power domains that debugfs listed when the recorder began, and the devices in them.
 
-use super::schema::CaptureFile;
 use crate::domains::read_bytes;
 use dormouse_base::capture::Capture;
 use dormouse_base::device::DeviceId;
 use dormouse_base::loss::Severity;
 use dormouse_base::power_domain::{PowerDomain, User};
+use dormouse_capture::schema::CaptureFile;
 use dormouse_power::domain::{Runtime, Status};
 
 /// Names of no device, and of several.

@@ -6,7 +6,6 @@
 //! because names alone repeat on different buses.
 
 use super::domains;
-use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow, link_of_board};
 use crate::dtb::named::suppliers;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
@@ -15,6 +14,7 @@ use dormouse_base::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::names::{Names, Sym};
 use dormouse_base::time::Ns;
+use dormouse_capture::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow, link_of_board};
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were

@@ -3,8 +3,8 @@
 use super::compress::{drain, unpack};
 use super::mail;
 use super::source::Source;
-use crate::capture_file::is_capture_tar;
 use crate::input::Limits;
+use dormouse_capture::is_capture_tar;
 use std::borrow::Cow;
 use std::path::Path;
 

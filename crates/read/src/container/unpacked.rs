@@ -1,8 +1,8 @@
 //! A capture file that somebody unpacked: the folder is read as the file was.
 
 use super::Door;
-use crate::capture_file::schema::FORMAT;
 use crate::input::Limits;
+use dormouse_capture::schema::FORMAT;
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,6 @@ mod table;
 mod trace;
 mod turbostat;
 
-use crate::capture_file::schema::CaptureFile;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::ftrace::Beside;
@@ -42,6 +41,7 @@ use crate::grams::Asked;
 use crate::part::Part;
 use crate::text::lossy;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_capture::schema::CaptureFile;
 use dormouse_idle::absent::Absent;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;

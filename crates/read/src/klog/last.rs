@@ -4,16 +4,8 @@ use super::calls::{self, Line};
 use super::phase;
 use super::{Item, records};
 use crate::text;
+use dormouse_base::cycle::Last;
 use dormouse_base::phase::Phase;
-
-/// The last words of a sleep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Last {
-    /// The phase that they stand in.
-    pub phase: Option<Phase>,
-    /// The device that the kernel waited for too long, or whose callback ran.
-    pub device: Option<String>,
-}
 
 /// The last words of the last sleep of a log; none if it came back, or if there is none.
 pub fn last_words(bytes: &[u8]) -> Option<Last> {

@@ -17,6 +17,7 @@ use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::Mode;
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::tick::tick;
 use dormouse_base::time::Ns;
 use dormouse_doctor::{Words, refusal};
 
@@ -710,7 +711,7 @@ fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
         );
         return true;
     }
-    if let Some(tick) = super::tick(text) {
+    if let Some(tick) = tick(text) {
         log.t.machine().tick = Some(tick);
         return true;
     }

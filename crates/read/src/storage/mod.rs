@@ -35,13 +35,13 @@ mod nvme;
 mod parts;
 mod trace;
 
-use crate::capture_file::schema::CaptureFile;
 use crate::container::Source;
 use crate::detect::Format;
 use crate::part::Part;
 use crate::posted;
 pub(crate) use blktrace::is_blktrace;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_capture::schema::CaptureFile;
 use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;

@@ -10,6 +10,7 @@ use dormouse_machine::campaign::{self, Campaign, Limits};
 use dormouse_machine::cut::{Cut, Place};
 use dormouse_machine::options::Options;
 use dormouse_machine::root::Root;
+use dormouse_read::klog::last_words;
 use dormouse_words::recorded::{self as written, Endured, Failed, Hung, When};
 use std::cell::RefCell;
 use std::io;
@@ -23,7 +24,7 @@ const LEVEL: f64 = 0.95;
 /// Records the cycles that the campaign in `folder` lacks of those of `options`.
 pub(super) fn record(root: &Root, options: &Options, limits: Limits, folder: &Path) -> Result<()> {
     let shown = folder.display().to_string();
-    let campaign = Campaign::open(root, folder)
+    let campaign = Campaign::open(root, folder, last_words)
         .with_context(|| format!("the campaign in {shown} cannot be used"))?;
     if let Some(cut) = &campaign.found {
         remark!("{}", written::hung(&hung(cut)).trim_end());

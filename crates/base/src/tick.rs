@@ -1,7 +1,6 @@
 //! The length of a tick (CONFIG_HZ), which kernels print in passing while they boot.
 
-use crate::text;
-use dormouse_base::time::Ns;
+use crate::time::Ns;
 
 /// The clock source of jiffies is given up after so many ticks, in thousandths:
 /// `clocks_calc_max_nsecs` (kernel/time/clocksource.c) takes half of what is left of
@@ -11,12 +10,12 @@ const MAX_IDLE: i128 = 1_911_260_446_275;
 /// What `text`, a message of the kernel or a line of its configuration, says of it.
 pub fn tick(text: &[u8]) -> Option<Ns> {
     let hz = if let Some(rest) = text.strip_prefix(b"clocksource: jiffies: ") {
-        let at = text::find(rest, b"max_idle_ns: ")?;
+        let at = find(rest, b"max_idle_ns: ")?;
         let idle = digits(&rest[at + b"max_idle_ns: ".len()..])?;
         MAX_IDLE * 1_000_000 / i128::from(idle.max(1))
     } else if text.starts_with(b"Calibrating delay loop") {
         // `calibrate_delay` (init/calibrate.c): loops a second over 500,000.
-        let at = text::find(text, b" BogoMIPS (lpj=")?;
+        let at = find(text, b" BogoMIPS (lpj=")?;
         let loops = digits(&text[at + b" BogoMIPS (lpj=".len()..])?;
         let word = text[..at].rsplit(|b| !b.is_ascii_digit() && *b != b'.').next()?;
         let (whole, part) = match word.iter().position(|&b| b == b'.') {
@@ -28,8 +27,8 @@ pub fn tick(text: &[u8]) -> Option<Ns> {
         (per + loops / 2) / loops
     } else if let Some(rest) = text.strip_prefix(b"sched_clock: ") {
         // Where jiffies are the clock of the scheduler; others give kHz and MHz.
-        let at = text::find(rest, b" bits at ")? + b" bits at ".len();
-        let end = text::find(&rest[at..], b" Hz, ")?;
+        let at = find(rest, b" bits at ")? + b" bits at ".len();
+        let end = find(&rest[at..], b" Hz, ")?;
         i128::from(digits(&rest[at..at + end])?)
     } else {
         i128::from(digits(text.strip_prefix(b"CONFIG_HZ=")?)?)
@@ -37,6 +36,11 @@ pub fn tick(text: &[u8]) -> Option<Ns> {
     // Kernels offer 24 (Alpha, ARM's small ones) to 1,200.
     let hz = i64::try_from(hz).ok().filter(|hz| (24..=1_200).contains(hz))?;
     Some(Ns(1_000_000_000 / hz))
+}
+
+/// Where `word` begins in a line, which is short.
+fn find(text: &[u8], word: &[u8]) -> Option<usize> {
+    text.windows(word.len()).position(|w| w == word)
 }
 
 fn digits(text: &[u8]) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! Takes a capture file apart into its members: `tar`, usually inside `gzip`.
 
-use super::schema::{CaptureFile, CycleMembers, DeviceRow, Document, LinkRow, NameRow};
-use super::schema::{FORMAT, VERSION};
-use super::table::Table;
+use crate::schema::{CaptureFile, CycleMembers, DeviceRow, Document, LinkRow, NameRow};
+use crate::schema::{FORMAT, VERSION};
+use crate::table::Table;
 use dormouse_base::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
