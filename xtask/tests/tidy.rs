@@ -38,7 +38,7 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("base", &[]),
     ("power", &["base"]),
     ("board", &["base", "power"]),
@@ -46,12 +46,14 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("idle", &["base"]),
     ("storage", &["base"]),
     ("doctor", &["base"]),
-    ("read", &["base", "board", "doctor", "idle", "power", "storage"]),
+    ("capture", &["base"]),
+    ("read", &["base", "board", "capture", "doctor", "idle", "power", "storage"]),
     ("words", &["base", "board", "doctor", "idle", "power", "sleep", "storage"]),
-    ("machine", &["read"]),
-    ("history", &["base", "doctor", "machine", "read"]),
-    ("record", &["base", "board", "idle", "machine", "read", "words"]),
-    ("lab", &["base", "board", "machine", "read", "storage"]),
+    ("machine", &["base", "capture"]),
+    ("history", &["base", "capture", "doctor", "machine", "read"]),
+    ("record", &["base", "board", "capture", "idle", "machine", "read", "words"]),
+    ("guest", &["base", "machine", "storage"]),
+    ("lab", &["base", "board", "capture", "guest", "machine", "read", "storage"]),
     (
         "app",
         &[
@@ -65,8 +67,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     (
         "cli",
         &[
-            "app", "base", "board", "history", "idle", "lab", "machine", "read", "record",
-            "report", "sleep", "storage", "words",
+            "app", "base", "board", "capture", "guest", "history", "idle", "lab", "machine",
+            "read", "record", "report", "sleep", "storage", "words",
         ],
     ),
     (

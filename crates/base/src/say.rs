@@ -12,6 +12,12 @@ pub fn ms(t: Ns) -> String {
     format!("{sign}{}.{:02}", c / 100, c % 100)
 }
 
+/// The last `n` lines of `text`.
+pub fn tail(text: &str, n: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(n)..].join("\n")
+}
+
 /// `1 device`, `2 devices`, `1,814 messages`.
 pub fn plural(n: usize, one: &str) -> String {
     match (n, one.strip_suffix('y')) {

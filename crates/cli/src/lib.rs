@@ -28,8 +28,8 @@ mod vocabulary;
 pub fn main() -> ExitCode {
     // As process 1 of a laboratory guest there is no command line to read.
     #[cfg(unix)]
-    if dormouse_lab::guest::is_init() {
-        return dormouse_lab::guest::main();
+    if dormouse_guest::init::is_init() {
+        return dormouse_guest::init::main();
     }
     ExitCode::from(terminal::with(Terminal::of_process("dormouse"), surface::ended))
 }

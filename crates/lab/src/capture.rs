@@ -3,7 +3,6 @@
 
 use crate::describe::{Description, guest_name};
 use crate::kernels::Kernel;
-use crate::plan::{Record, Sleep};
 use crate::qemu::Machine;
 use crate::run::{Job, Outcome, run};
 use crate::{Error, Result};
@@ -11,6 +10,7 @@ use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
 use dormouse_capture as capture_file;
 use dormouse_capture::schema::{CaptureFile, NameRow};
+use dormouse_guest::plan::{Record, Sleep};
 use dormouse_machine::options::Detail;
 use dormouse_machine::recording::Recording;
 use serde::{Deserialize, Serialize};

@@ -2,12 +2,12 @@
 //! a graph, beside what the rules of its generation say it must do.
 
 use crate::describe::guest_name;
-use crate::plan::{Record, Sleep};
 use crate::run::{Job, Outcome};
 use crate::trace::cycles;
 use crate::{Error, Result};
 use dormouse_base::phase::Phase;
 use dormouse_board::Board;
+use dormouse_guest::plan::{Record, Sleep};
 use dormouse_read::cases::Case;
 use serde::Deserialize;
 use std::collections::BTreeMap;

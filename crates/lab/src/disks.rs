@@ -2,8 +2,8 @@
 
 use crate::initramfs::Initramfs;
 use crate::kernels::{Kernel, modules};
-use crate::plan::{COUNT_MODULE, DIRECTORY, FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE};
 use crate::{Error, Result, kmod};
+use dormouse_guest::plan::{COUNT_MODULE, DIRECTORY, FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE};
 use std::fs;
 
 /// Puts our modules for storage into the archive, and the governor they need.

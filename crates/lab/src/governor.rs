@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::kernels::Kernel;
-use crate::plan::Task;
 use crate::qemu::Machine;
 use crate::run::{base, play};
+use dormouse_guest::plan::Task;
 use std::time::Duration;
 
 /// Boots `kernel` once and gives what the module wrote down for each of `parameters`.

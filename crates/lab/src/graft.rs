@@ -4,10 +4,10 @@
 
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
-use crate::plan::Task;
 use crate::qemu::{Machine, own_tree};
 use crate::run::{base, play};
 use crate::{Error, Result};
+use dormouse_guest::plan::Task;
 use dormouse_read::dtb::blob::{self, GRAFT};
 use dormouse_read::dtb::fdt;
 pub use dormouse_read::dtb::{Device, Link};

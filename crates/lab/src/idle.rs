@@ -2,10 +2,10 @@
 //! under changing settings.
 
 use crate::kernels::Kernel;
-use crate::plan::{Idle, IdleSetting, Loops, Task, Work};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
+use dormouse_guest::plan::{Idle, IdleSetting, Loops, Task, Work};
 use std::time::Duration;
 
 /// Boots `kernel` once and gives a recording for each of `wishes`, as text. Its

@@ -1,8 +1,8 @@
 //! Builds the laboratory's modules for a kernel, once per kernel and source.
 
-use crate::error::tail;
 use crate::kernels::{Kernel, cache, chroot};
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,8 +2,8 @@
 //!
 //! The flow: [`kernels`] brings a kernel and its headers into the cache,
 //! [`kmod`] builds the board module for it, [`describe`] turns a board into what
-//! the module reads, [`initramfs`] packs the guest, [`qemu`] runs it, [`guest`]
-//! is what runs inside (as process 1), and [`answer`] unpacks what it sent.
+//! the module reads, [`initramfs`] packs the guest, [`qemu`] runs it,
+//! `dormouse_guest` is what runs inside (as process 1), and [`answer`] unpacks what it sent.
 //! [`run`] is all of that in one call, and [`capture`] makes the result a
 //! capture file like any other.
 
@@ -16,15 +16,12 @@ mod disks;
 pub mod error;
 pub mod governor;
 pub mod graft;
-#[cfg(unix)]
-pub mod guest;
 pub mod idle;
 pub mod initramfs;
 pub mod kernels;
 pub mod kmod;
 mod lockstep;
 pub mod modprobe;
-pub mod plan;
 pub mod probes;
 pub mod programs;
 pub mod qemu;
@@ -38,4 +35,5 @@ mod system;
 pub mod trace;
 pub mod udev;
 
+pub use dormouse_guest::plan;
 pub use error::{Error, Result};

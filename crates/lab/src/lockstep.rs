@@ -1,9 +1,9 @@
 //! Keeps QEMU's threads in step (`lockstep.c` says why), where a C compiler is
 //! at hand; the board module needs one as well.
 
-use crate::error::tail;
 use crate::kernels::cache::cache;
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;

@@ -3,12 +3,12 @@
 
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Load, MODULE, Task};
 use crate::programs::pack;
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::udev::{Drivers, by_path};
 use crate::{Error, Result, kmod};
+use dormouse_guest::plan::{DIRECTORY, Load, MODULE, Task};
 use std::fs;
 use std::time::Duration;
 

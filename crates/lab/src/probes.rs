@@ -3,10 +3,10 @@
 
 use crate::graft::{self, Grafted};
 use crate::kernels::Kernel;
-use crate::plan::{PROBES_MODULE, Task};
 use crate::qemu::Machine;
 use crate::run::{base, pack};
 use crate::{Result, kmod};
+use dormouse_guest::plan::{PROBES_MODULE, Task};
 use std::time::Duration;
 
 /// Boots `kernel` with `tree`, registers its drivers, and leaves the kernel alone for

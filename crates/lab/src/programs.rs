@@ -1,13 +1,13 @@
 //! Programs of Debian's, unpacked below the cache: to check files with them, and
 //! to let them run in a guest. Nothing of them is installed or configured.
 
-use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::apt::sources;
 use crate::kernels::cache;
 use crate::kernels::mirror::mirrors;
 use crate::system::symlink;
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,12 +8,12 @@
 //! ([`crate::lockstep`]).
 
 pub use crate::arch::Arch;
-use crate::error::tail;
 use crate::kernels::Kernel;
-use crate::plan::{GUEST_SPEAKS, MARKER};
 use crate::system::{Socket, connect};
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use dormouse_board::Board;
+use dormouse_guest::plan::{GUEST_SPEAKS, MARKER};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;

@@ -2,17 +2,17 @@
 
 use crate::answer::Answer;
 use crate::describe::{Description, describe};
-use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
-use crate::plan::{
-    DEEP_MODULE, DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
-    Sleep, Step, Task,
-};
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, disks, kmod};
 use dormouse_base::device::DeviceId;
+use dormouse_base::say::tail;
 use dormouse_board::Board;
+use dormouse_guest::plan::{
+    DEEP_MODULE, DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
+    Sleep, Step, Task,
+};
 use dormouse_machine::options::Detail;
 use std::fs;
 use std::path::{Path, PathBuf};

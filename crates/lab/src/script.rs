@@ -1,11 +1,11 @@
 //! Scripts of the shell in a guest, with Debian's programs.
 
 use crate::kernels::{Kernel, modules};
-use crate::plan::{DIRECTORY, Script, Task};
 use crate::programs::pack_for_scripts;
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Result, disks};
+use dormouse_guest::plan::{DIRECTORY, Script, Task};
 use dormouse_machine::options::Detail;
 use std::time::Duration;
 

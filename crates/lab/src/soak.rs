@@ -3,11 +3,11 @@
 
 use crate::describe::describe;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Soak, Task};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
 use dormouse_board::Board;
+use dormouse_guest::plan::{DIRECTORY, Soak, Task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

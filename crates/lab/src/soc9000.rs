@@ -2,10 +2,10 @@
 //! beside the nodes of QEMU's arm64 machine.
 
 use crate::kernels::Kernel;
-use crate::plan::{SOC_MODULE, Task};
 use crate::qemu::{Machine, own_tree};
 use crate::run::{base, pack, play};
 use crate::{Error, Result, kmod};
+use dormouse_guest::plan::{SOC_MODULE, Task};
 use dormouse_read::dtb::blob;
 use dormouse_read::dtb::fdt;
 use std::fs;

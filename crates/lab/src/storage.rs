@@ -3,10 +3,10 @@
 
 use crate::answer::Answer;
 use crate::kernels::Kernel;
-use crate::plan::{Storage, Task};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
+use dormouse_guest::plan::{Storage, Task};
 use dormouse_read::storage::described::{Described, Draft};
 use dormouse_storage::simulate::settings::{Governor, IdleStop, Qos};
 use std::time::Duration;
@@ -58,9 +58,7 @@ fn storage(trial: &Trial) -> Result<Storage> {
     let mut draft = Draft::default();
     draft.read(&trial.description).map_err(|e| refuse(&e))?;
     let Described { drive, settings, load, .. } = draft.finish().map_err(|e| refuse(&e))?;
-    if load.is_none() {
-        return Err(refuse("it has no load"));
-    }
+    let load = load.ok_or_else(|| refuse("it has no load"))?;
     if drive.start != 0 || drive.gate.enter != 0 {
         return Err(refuse("the laboratory's disk begins at its slowest clock and gates at once"));
     }
@@ -125,7 +123,7 @@ fn storage(trial: &Trial) -> Result<Storage> {
         disk,
         fqos: fqos.map(|(words, timeout)| (words, us(timeout))),
         devfreq: sets,
-        description: trial.description.clone(),
+        load,
         seed: trial.seed,
     })
 }

@@ -3,11 +3,11 @@
 use crate::Result;
 use crate::describe::describe;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Task, Trial};
 use crate::programs::pack;
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use dormouse_board::Board;
+use dormouse_guest::plan::{DIRECTORY, Task, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -4,6 +4,5 @@
 mod cases;
 mod module;
 mod overhead;
-mod refuses;
 mod repeat;
 mod soak;

@@ -4,8 +4,8 @@
 use super::cache::cache;
 use super::mirror::{Mirrors, mirrors};
 use crate::arch::Arch;
-use crate::error::tail;
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;

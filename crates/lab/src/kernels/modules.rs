@@ -4,8 +4,8 @@
 use super::apt::Apt;
 use super::cache::cache;
 use super::kernel::{Kernel, OWN};
-use crate::error::tail;
 use crate::{Error, Result};
+use dormouse_base::say::tail;
 use std::fs;
 use std::io::Read;
 use std::path::Path;

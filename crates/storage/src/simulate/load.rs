@@ -1,9 +1,10 @@
 //! Who asks for requests.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// When the next burst begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Next {
     /// Every so often, ns, counted from the begin of the load; later, if the
     /// burst before it has not ended.
@@ -13,7 +14,7 @@ pub enum Next {
 }
 
 /// Requests that wait for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
     /// Requests in all.
     pub count: u32,
@@ -31,7 +32,7 @@ pub struct Loop {
 }
 
 /// A load.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Load {
     /// Each at its time (ns, in order) with its bytes, whatever became of the
     /// others.

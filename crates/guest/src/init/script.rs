@@ -3,8 +3,8 @@
 use super::out::Out;
 use super::system::Result;
 use super::system::{load_module_with, program, unload_module};
-use crate::error::tail;
 use crate::plan::{IDLE_MODULE, KEPT, Script};
+use dormouse_base::say::tail;
 use dormouse_machine::guard::NoObserver;
 use dormouse_machine::options::Detail;
 use dormouse_machine::recorder::NoWatch;

@@ -1,5 +1,5 @@
 //! Process 1 of a laboratory guest.
 
 fn main() -> std::process::ExitCode {
-    dormouse_lab::guest::main()
+    dormouse_guest::init::main()
 }

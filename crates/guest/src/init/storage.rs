@@ -3,7 +3,6 @@
 use super::system::Result;
 use super::system::{load_module, load_module_with, read_text, unload_module, write};
 use crate::plan::{FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE, Storage};
-use dormouse_read::storage::described::Draft;
 use dormouse_storage::simulate::load::{Load, Loop, Next};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -36,9 +35,6 @@ pub(super) fn run(wish: &Storage, dir: &Path) -> Result<String> {
     for (attribute, value) in &wish.devfreq {
         write(&format!("{HOST}/devfreq/dormouse_pdisk/{attribute}"), value)?;
     }
-    let mut draft = Draft::default();
-    draft.read(&wish.description)?;
-    let load = draft.finish()?.load.ok_or("no load")?;
     if let Some((words, timeout)) = &wish.fqos {
         load_module_with(&dir.join(FQOS_MODULE), words)?;
         // It learns of disks from the first request that anybody makes.
@@ -49,7 +45,7 @@ pub(super) fn run(wish: &Storage, dir: &Path) -> Result<String> {
     // What made the disk, or the request before, has fallen asleep.
     std::thread::sleep(Duration::from_secs(2));
     let before = figures();
-    let (mut seen, span) = work(&load, wish.seed)?;
+    let (mut seen, span) = work(&wish.load, wish.seed)?;
     let after = figures();
     let mut text = String::from("dormouse-storage 1\n");
     let _ = writeln!(text, "kernel {}", rustix::system::uname().release().to_string_lossy());

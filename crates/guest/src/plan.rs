@@ -1,39 +1,40 @@
 //! What the host asks of the guest: written as JSON into the initramfs.
 
 use dormouse_machine::options::Detail;
+use dormouse_storage::simulate::load;
 use serde::{Deserialize, Serialize};
 
 /// Word on the kernel command line without which the guest does nothing.
-pub(crate) const MARKER: &str = "dormouse.lab=1";
+pub const MARKER: &str = "dormouse.lab=1";
 /// How lines of the guest's program begin on the console.
-pub(crate) const GUEST_SPEAKS: &str = "dormouse guest: ";
+pub const GUEST_SPEAKS: &str = "dormouse guest: ";
 /// Directory of the guest that holds the plan, the module and the boards.
-pub(crate) const DIRECTORY: &str = "/lab";
+pub const DIRECTORY: &str = "/lab";
 /// The plan, in [`DIRECTORY`].
-pub(crate) const PLAN: &str = "plan.json";
+pub const PLAN: &str = "plan.json";
 /// The board module, in [`DIRECTORY`].
-pub(crate) const MODULE: &str = "dormouse_board.ko";
+pub const MODULE: &str = "dormouse_board.ko";
 /// The module with idle states, in [`DIRECTORY`].
-pub(crate) const IDLE_MODULE: &str = "dormouse_idle.ko";
+pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// What writes decisions of the governor of power domains down, in [`DIRECTORY`].
-pub(crate) const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
+pub const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
 /// The drivers of SoC-9000, in [`DIRECTORY`].
-pub(crate) const SOC_MODULE: &str = "soc9000.ko";
+pub const SOC_MODULE: &str = "soc9000.ko";
 /// Suspend to memory where no firmware has it, in [`DIRECTORY`].
-pub(crate) const DEEP_MODULE: &str = "dormouse_deep.ko";
+pub const DEEP_MODULE: &str = "dormouse_deep.ko";
 /// Drivers in an order that the device tree tells, in [`DIRECTORY`].
-pub(crate) const PROBES_MODULE: &str = "dormouse_probes.ko";
+pub const PROBES_MODULE: &str = "dormouse_probes.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
-pub(crate) const PDISK_MODULE: &str = "dormouse_pdisk.ko";
+pub const PDISK_MODULE: &str = "dormouse_pdisk.ko";
 /// What raises a disk's clock while somebody waits, in [`DIRECTORY`].
-pub(crate) const FQOS_MODULE: &str = "dormouse_fqos.ko";
+pub const FQOS_MODULE: &str = "dormouse_fqos.ko";
 /// What counts the cycles of a request, in [`DIRECTORY`].
-pub(crate) const COUNT_MODULE: &str = "dormouse_count.ko";
+pub const COUNT_MODULE: &str = "dormouse_count.ko";
 /// The kernel's own governor of devfreq, in [`DIRECTORY`], where it is a module.
-pub(crate) const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
+pub const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
 /// The kernel's own driver of the disk, in [`DIRECTORY`]: with what it depends on, in
 /// the order of their names.
-pub(crate) const DISK_MODULES: &str = "disk-";
+pub const DISK_MODULES: &str = "disk-";
 
 /// How deep a cycle goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -294,7 +295,7 @@ impl Loops {
     }
 
     /// Whether a disk is read.
-    pub(crate) fn reads_disk(&self) -> bool {
+    pub fn reads_disk(&self) -> bool {
         self.works.contains(&Work::Disk)
     }
 }
@@ -327,8 +328,8 @@ pub struct Storage {
     pub fqos: Option<(String, u64)>,
     /// Attributes of the devfreq device and what is written to them, in order.
     pub devfreq: Vec<(String, String)>,
-    /// The description of disk and load, as text.
-    pub description: String,
+    /// Who asks for requests.
+    pub load: load::Load,
     /// Of the places that are read.
     pub seed: u64,
 }
@@ -353,10 +354,10 @@ pub struct Soak {
 }
 
 /// One thing that a guest does. What it needs in [`DIRECTORY`] is packed by
-/// [`crate::run::play`], which goes by the tasks alone.
+/// `run::play` of `crates/lab`, which goes by the tasks alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Task {
+pub enum Task {
     /// Registers the drivers of the device tree, and watches them for so many seconds.
     Drivers(u64),
     /// Sends the device links, and what devices say of them.
@@ -399,7 +400,7 @@ pub(crate) enum Task {
 
 /// Everything one boot does, in its order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Terminal that takes the results.
     pub results: String,
     /// What is done.
