@@ -73,6 +73,29 @@ pub fn span(t: Ns) -> String {
 pub fn date(ms: i64) -> String {
     let minutes = ms.div_euclid(60_000);
     let (days, minute) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
+    let (y, m, d) = civil(days);
+    format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// A moment of a log with `digits` behind its seconds: `45.678 s` of a kernel's clock,
+/// `Nov 11 22:58:44.910` of the calendar. Logs that name no year are read as of 2000.
+pub fn moment(t: Ns, digits: u32) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (s, part) = (t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 10_i64.pow(9 - digits));
+    let width = digits as usize;
+    if t <= Ns::CALENDAR {
+        return format!("{s}.{part:0width$} s");
+    }
+    let (y, m, d) = civil(s / 86_400);
+    let month = MONTHS[(m - 1).rem_euclid(12) as usize];
+    let year = if y == 2000 { String::new() } else { format!(" {y}") };
+    let clock = format!("{:02}:{:02}:{:02}", s / 3_600 % 24, s / 60 % 60, s % 60);
+    format!("{month} {d}{year} {clock}.{part:0width$}")
+}
+
+/// Year, month and day, so many days after 1970 began.
+fn civil(days: i64) -> (i64, i64, i64) {
     // Days of years that begin in March, in eras of 400 (Hinnant, "chrono-Compatible
     // Low-Level Date Algorithms").
     let z = days + 719_468;
@@ -82,8 +105,7 @@ pub fn date(ms: i64) -> String {
     let from_march = (5 * of_year + 2) / 153;
     let d = of_year - (153 * from_march + 2) / 5 + 1;
     let m = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let y = year + era * 400 + i64::from(m <= 2);
-    format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", minute / 60, minute % 60)
+    (year + era * 400 + i64::from(m <= 2), m, d)
 }
 
 /// The name of an error, and what it means here.
@@ -236,5 +258,12 @@ mod tests {
         assert_eq!([of(0), of(450), of(12_250)], ["0 s", "450 ms", "12.3 s"]);
         assert_eq!([of(200_000), of(50_700_000)], ["3 min 20 s", "14 h 5 min"]);
         assert_eq!([of(59_960), of(266_400_000)], ["1 min 0 s", "3 d 2 h"]);
+    }
+
+    #[test]
+    fn moments_are_of_the_clock_that_the_log_has() {
+        assert_eq!(moment(Ns(45_678_901_234), 6), "45.678901 s");
+        assert_eq!(moment(Ns(973_983_524_910_233_000), 3), "Nov 11 22:58:44.910");
+        assert_eq!(moment(Ns(1_707_193_561_376_714_000), 6), "Feb 6 2024 04:26:01.376714");
     }
 }

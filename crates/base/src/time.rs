@@ -20,6 +20,8 @@ impl Ns {
     pub const ZERO: Ns = Ns(0);
     /// Later than every moment of a log.
     pub const MAX: Ns = Ns(i64::MAX);
+    /// Later than this is a time of the calendar, not of a kernel's clock.
+    pub const CALENDAR: Ns = Ns(100_000_000_000_000_000);
 
     /// A duration given in microseconds; saturates.
     pub const fn from_us(us: i64) -> Ns {

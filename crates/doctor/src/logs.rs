@@ -8,13 +8,10 @@ use dormouse_base::time::Ns;
 /// of order by less.
 const BACK: i64 = 1_000_000_000;
 
-/// Later than this is a time of the calendar, not of a kernel's clock.
-pub(crate) const CALENDAR: Ns = Ns(100_000_000_000_000_000);
-
 /// Whether `next` is of another log than what was last said at `last`. Programs that print
 /// between lines of the kernel may have another clock.
 pub(crate) fn is_another(last: Option<Ns>, next: &Message) -> bool {
-    let same = |a: Ns, b: Ns| (a > CALENDAR) == (b > CALENDAR);
+    let same = |a: Ns, b: Ns| (a > Ns::CALENDAR) == (b > Ns::CALENDAR);
     matches!((last, next.time), (Some(a), Some(b)) if same(a, b) && b.0 + BACK < a.0)
 }
 
@@ -26,7 +23,7 @@ pub(crate) fn further_logs(case: &Case) -> Vec<u64> {
     let mut last: [Option<&Message>; 2] = [None; 2];
     for m in case.messages.iter().filter(|m| m.trust == Trust::Logged) {
         let Some(time) = m.time else { continue };
-        let clock = usize::from(time > CALENDAR);
+        let clock = usize::from(time > Ns::CALENDAR);
         let image = last[clock].is_some_and(|l| l.has("Image created"));
         if is_another(last[clock].and_then(|l| l.time), m) && !image {
             out.push(m.line);

@@ -6,7 +6,7 @@ use crate::text::safe;
 use crate::wording::plural;
 use dormouse_base::finding::{Evidence, Level};
 use dormouse_base::loss::{Losses, Severity};
-use dormouse_base::time::Ns;
+use dormouse_base::say::moment;
 use serde_json::{Value, json};
 
 /// How a level begins a sentence.
@@ -19,20 +19,9 @@ pub(crate) fn word(level: Level) -> &'static str {
     }
 }
 
-/// Later than this is a time of the calendar, not of a kernel's clock.
-const CALENDAR: Ns = Ns(100_000_000_000_000_000);
-
 /// `line 123, at 45.678901 s: text`.
 pub(crate) fn shown(e: &Evidence) -> String {
-    let time = e.time.map_or(String::new(), |t| {
-        if t > CALENDAR {
-            // A date without its year is of some year: the time of day is as it stands there.
-            let us = t.0 / 1_000 % 86_400_000_000;
-            let (s, us) = (us / 1_000_000, us % 1_000_000);
-            return format!(" at {:02}:{:02}:{:02}.{us:06}", s / 3_600, s / 60 % 60, s % 60);
-        }
-        format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
-    });
+    let time = e.time.map_or(String::new(), |t| format!(" at {}", moment(t, 6)));
     match e.line {
         // A file of the machine, or its log, which has no lines to count.
         0 if time.is_empty() => safe(&e.text).into_owned(),

@@ -27,7 +27,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// A time of day says when a line was read, by a program that was frozen meanwhile.
 fn kernel_time(m: &Message) -> Option<Ns> {
-    m.time.filter(|t| *t <= crate::logs::CALENDAR)
+    m.time.filter(|t| *t <= Ns::CALENDAR)
 }
 
 /// File systems that are frozen between the sync and the tasks: between the lines of both

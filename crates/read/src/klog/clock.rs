@@ -17,10 +17,6 @@ use dormouse_base::cycle::PhaseSpan;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
-/// Later than this is a time of the calendar, not of the kernel's clock: three years
-/// after a boot.
-const CALENDAR: Ns = Ns(100_000_000_000_000_000);
-
 const HOUR: i64 = 3_600_000_000_000;
 
 /// Beside whole hours so much time may have passed between two lines of an attempt.
@@ -59,10 +55,10 @@ impl Log<'_> {
             self.now -= by;
             self.clocks.iter_mut().flatten().for_each(|c| *c -= by);
         }
-        let calendar = time > CALENDAR;
+        let calendar = time > Ns::CALENDAR;
         let mut time = time + self.skew;
         let last = match self.clocks[usize::from(calendar)] {
-            Some(_) if (self.now > CALENDAR) == calendar => Some(self.now),
+            Some(_) if (self.now > Ns::CALENDAR) == calendar => Some(self.now),
             last => last,
         };
         // What a program prints by the calendar between lines of the kernel.
@@ -125,7 +121,7 @@ impl Log<'_> {
     pub(super) fn close_up(&mut self, from: Ns, took: Ns) {
         self.make_room(from, took, PRINTING);
         let by = self.now - from - took;
-        if self.timed && self.now > CALENDAR && by > KEEPING {
+        if self.timed && self.now > Ns::CALENDAR && by > KEEPING {
             self.skew -= by;
             self.now -= by;
             self.c.closed += by;
@@ -138,7 +134,7 @@ impl Log<'_> {
     pub(super) fn settle_frozen(&mut self, stamp: &Stamp<'_>) {
         let from = self.c.lasting_from;
         let waits = self.c.lasting == Some(Phase::FreezeUser) && self.c.at_most == Ns::MAX;
-        let long = waits && self.timed && self.now > CALENDAR && self.now - from > PAUSE;
+        let long = waits && self.timed && self.now > Ns::CALENDAR && self.now - from > PAUSE;
         if long {
             self.close_up(from, Ns::ZERO);
         }
@@ -187,7 +183,7 @@ impl Log<'_> {
 
     /// Freezing begins, by a stamp of the calendar.
     pub(super) fn freezing_begins(&mut self) {
-        let calendar = self.timed && self.now > CALENDAR;
+        let calendar = self.timed && self.now > Ns::CALENDAR;
         self.c.freezing = calendar.then_some((self.now - self.skew, self.now));
     }
 

@@ -164,8 +164,8 @@ const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
 /// arch/x86/kernel/tsc.c:tsc_restore_sched_clock_state, 3.8 to 7.3), and what its stamps show
 /// between the two ways is work of the last CPU.
 fn stood_still(cycle: &Cycle) -> bool {
-    const CALENDAR: Ns = Ns(100_000_000_000_000_000);
-    let of_log = cycle.lines.first > 0 && cycle.when == Began::Stamped && cycle.start < CALENDAR;
+    let of_log =
+        cycle.lines.first > 0 && cycle.when == Began::Stamped && cycle.start < Ns::CALENDAR;
     of_log && cycle.phases.iter().any(|p| p.phase == Phase::CpuOff)
 }
 

@@ -10,6 +10,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Complaint, Cycle, Mode, PhaseSpan};
 use dormouse_base::phase::Direction;
+use dormouse_base::say::moment;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::{Reason, Segment};
@@ -189,14 +190,11 @@ impl Open<'_> {
     fn unknown(&self, capture: &Capture) -> String {
         let Known::Not { callback } = self.known else { return String::new() };
         let Some(cb) = self.cycle.callbacks.get(callback as usize) else { return String::new() };
-        let us = cb.start.0 / 1_000;
         format!(
-            "{} began its {} callback at {}.{:06} s and the log has no end for it (hang, or log \
-             cut).",
+            "{} began its {} callback at {} and the log has no end for it (hang, or log cut).",
             device(capture, cb.device),
             cb.phase.name(),
-            us / 1_000_000,
-            us % 1_000_000
+            moment(cb.start, 6)
         ) + &self.said_after(capture, cb.start)
     }
 

@@ -10,16 +10,14 @@ use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Callback, Cycle, Mode, Outcome};
 use dormouse_base::loss::{Loss, Losses, Severity};
 use dormouse_base::phase::Direction;
+use dormouse_base::say::moment;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 
 /// When it began, as the source tells it; nothing where it does not.
 pub fn began(capture: &Capture, cycle: &Cycle) -> String {
     match cycle.when {
-        Began::Stamped => {
-            let ms = cycle.start.0 / 1_000_000;
-            format!("at {}.{:03} s", ms / 1_000, ms % 1_000)
-        }
+        Began::Stamped => format!("at {}", moment(cycle.start, 3)),
         Began::Words(text) => format!("at {}", safe(capture.names.get(text))),
         Began::Unsaid => String::new(),
     }
