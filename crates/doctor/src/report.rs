@@ -79,7 +79,7 @@ pub(crate) fn leave_to_the_user(findings: &mut [Finding]) {
 const TRIFLE: Ns = Ns(5_000_000_000);
 
 /// The finding that answers for a sleep whose devices no line times, if one does: what went
-/// wrong, or who woke it. `waited` says that its lines name what was waited for, which
+/// wrong, who woke it, or what forbids an all-clear. `waited` says that its lines name what was waited for, which
 /// answers before anything that only costs time. So does the `longest` callback of which the
 /// end stands alone, before what costs not twice as much.
 pub fn answer<'a>(
@@ -88,11 +88,11 @@ pub fn answer<'a>(
     longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let wakes = f.id == WAKER;
+        let told = f.id == WAKER || f.id == DOUBT;
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
         let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
-        (weighs || wakes) && (ends || !waited) && !owned
+        (weighs || told) && (ends || !waited) && !owned
     })
 }
 

@@ -130,6 +130,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         let who = cause.and_then(|f| f.about.devices.first()).map(say::device);
         let (parts, mut evidence) = parts(case, *at, *t, direction);
         let who = who.map_or(parts, |w| format!(" {w} alone explains much of it."));
+        let others = others(case, *at, name, *t);
         evidence.push(m);
         let took = if t.0 % 10_000_000 == 0 {
             format!("{}.{:02} s", t.0 / 1_000_000_000, t.0 / 10_000_000 % 100)
@@ -137,13 +138,34 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
             say::seconds(*t)
         };
         let f = Finding::new(("phase-long", Area::Phase, Level::Slow), Confidence::Certain)
-            .says(format!("The {name} of devices took {took}, says the kernel.{who}"))
+            .says(format!("The {name} of devices took {took}, says the kernel.{others}{who}"))
             .look("See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.")
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())
             .costs(*t)
             .shown_by(lines(evidence));
         out.push(f);
+    }
+}
+
+/// How long the same phase took the other times that the text tells of, where none of them
+/// took half of `t`: a machine that does better, or another kernel.
+fn others(case: &Case, at: usize, name: &str, t: Ns) -> String {
+    let ends = case.messages.having_any(&[" of devices complete after "]);
+    let same = ends.filter(|(i, m)| *i != at && m.trust.is_of_a_kernel());
+    let mut took: Vec<Ns> =
+        same.filter_map(|(_, m)| phase(m).filter(|p| p.1 == name)).map(|p| p.2).collect();
+    took.sort_unstable();
+    match took[..] {
+        [.., most] if most > Ns(t.0 / 2) => String::new(),
+        [] => String::new(),
+        [one] => format!(" The other time that the text tells of it took {}.", say::span(one)),
+        [least, .., most] => format!(
+            " The other {} times that the text tells of it took {} to {}.",
+            took.len(),
+            say::span(least),
+            say::span(most)
+        ),
     }
 }
 
@@ -328,6 +350,15 @@ mod tests {
         let found = said(&named).expect("a long phase");
         assert!(found.contains("0000:00:14.0 (xhci_hcd) 810 ms, 6:0:0:0 (sd) 499 ms"), "{found}");
         assert!(found.contains("1.3 s of it: who took the rest is not there"), "{found}");
+        let good = |at, ms| (at, format!("PM: resume of devices complete after {ms}.103 msecs"));
+        let (a, b, c) = (good(900, 283), good(2_000, 291), good(9_000, 5_431));
+        let three = [(a.0, a.1.as_str()), (b.0, b.1.as_str()), (c.0, c.1.as_str())];
+        let found = said(&three).expect("a long phase");
+        assert!(
+            found.contains("The other 2 times that the text tells of it took 283 ms to 291 ms"),
+            "{found}"
+        );
+        assert!(!said(&[three[2], three[2]]).expect("a long phase").contains("other"));
         assert!(said(&[(end, "Component: resume devices, time: 7250")]).is_some());
         assert!(said(&[(end, of(2_400).1.as_str())]).is_none());
     }
