@@ -163,7 +163,7 @@ fn level(line: &str, columns: usize) -> Option<Level> {
     let now = line.starts_with('*');
     let (clock, rest) = line.trim_start_matches(['*', ' ']).split_once(':')?;
     let cells: Option<Vec<u64>> = rest.split_whitespace().map(|w| w.parse().ok()).collect();
-    let mut cells = cells.filter(|c| c.len() == columns + 1)?;
+    let mut cells = cells.filter(|c| columns > 0 && c.len() == columns + 1)?;
     let time = cells.pop()?;
     Some(Level { hz: clock.trim().parse().ok()?, to: cells, ms: time, now })
 }
@@ -210,6 +210,15 @@ Total transition : 2
             (out[0].levels[2].hz, out[0].counted(), out[0].time()),
             (1_090_000_000, 10, 104)
         );
+        // A row of which the changes were cut off is none.
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read(
+            "m.txt",
+            b"From : To\n95900000010900000001 time(ms)\n5: 70\n5: 70\n",
+            &mut out,
+            &mut losses,
+        );
+        assert!(out.is_empty());
         // Prose that ends so is no head.
         let (mut out, mut losses) = (Vec::new(), Losses::default());
         read("m.txt", b"From : To\nfoo 5 time(ms)\n5: 0 70\n", &mut out, &mut losses);
