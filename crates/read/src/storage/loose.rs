@@ -11,7 +11,7 @@ pub(crate) struct Loose<'a> {
     pub time: Option<i64>,
     /// `u32::MAX` if it is not said.
     pub cpu: u32,
-    /// By the id of the caller that printk adds (`[ T27]`), else 0.
+    /// By the id of the caller that printk adds (`[ T27]`) or of the task, else 0.
     pub pid: i32,
     pub name: &'a [u8],
     pub text: &'a [u8],
@@ -104,7 +104,15 @@ fn pid(text: &[u8]) -> i32 {
         let end = memchr::memchr(b']', rest).filter(|_| opens)?;
         std::str::from_utf8(&rest[..end]).ok()?.trim().parse().ok()
     });
-    found.unwrap_or(0)
+    found.or_else(|| of_task(text)).unwrap_or(0)
+}
+
+/// `kworker/u16:0-7` of a trace without the column of the CPU.
+fn of_task(text: &[u8]) -> Option<i32> {
+    let first = text.trim_ascii_start().split(u8::is_ascii_whitespace).next()?;
+    let dash = memchr::memrchr(b'-', first)?;
+    let named = first[..dash].iter().any(u8::is_ascii_alphabetic);
+    std::str::from_utf8(&first[dash + 1..]).ok().filter(|_| named)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -114,7 +122,15 @@ mod tests {
     #[test]
     fn events_by_their_names() {
         type Case = (&'static str, Option<i64>, u32, i32, &'static str, &'static str);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
+            (
+                "    kworker/u16:2-142   0.880024: rpm_resume: 0:0:0:0 flags-4",
+                Some(880_024_000),
+                u32::MAX,
+                142,
+                "rpm_resume",
+                "0:0:0:0 flags-4",
+            ),
             (
                 "[003] d..1.   154.700000: block_rq_issue: 8,0 R",
                 Some(154_700_000_000),

@@ -220,6 +220,11 @@ fn answer(sections: &[Section]) -> String {
             let lacks = sections.iter().find(|s| !s.has_all_times());
             let lacks = lacks.and_then(|s| s.states.iter().find(|r| r.time_ns.is_none()));
             match most.filter(|r| r.time_ns > Some(0)) {
+                Some(_) if let Some(r) = lacks.filter(|r| r.sleeps.is_none()) => format!(
+                    "How often {} was entered, and for how long, this input does not say: no share \
+                     of time is told.",
+                    name(r)
+                ),
                 Some(_) if let Some(r) = lacks => format!(
                     "{} was entered {} times, and for how long this input does not say: no share of \
                      time is told.",

@@ -225,7 +225,7 @@ fn sleeper(t: &Trace) -> String {
         None if t.runtime.devices.is_empty() => {
             "Clocks changed, and no request was recorded.".into()
         }
-        None => "No device was resumed in this trace: none of them slept.".into(),
+        None => "No resume of a device has both of its ends in this trace.".into(),
     }
 }
 
