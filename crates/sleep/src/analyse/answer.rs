@@ -217,9 +217,16 @@ fn half(
         };
         // A log that ends in a callback was cut there, or the machine hung there.
         let is_last = |o: &dormouse_base::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
+        // The core begins no phase before all callbacks of the one before it have returned
+        // (drivers/base/power/main.c:dpm_resume_noirq and its like, 6.12).
+        let later = |o: &dormouse_base::cycle::Callback| {
+            o.start > cb.start && o.phase > cb.phase && o.phase.direction() == direction
+        };
+        let ended = cycle.callbacks.iter().any(later);
         let others = cycle.callbacks.iter().enumerate().filter(|o| o.0 != c as usize);
         (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
             && of_phases().any(unseen)
+            && !ended
             && !thinned
     });
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
