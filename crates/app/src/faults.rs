@@ -39,7 +39,9 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     found.extend(of_storage(&storage.drives));
     found.extend(kept_awake(&by_settings(&storage.knobs)));
     let mut unchecked = vec![Unchecked::Hardware];
-    unchecked.extend(storage.knobs.power.is_empty().then_some(Unchecked::RuntimePm));
+    let events = storage.traces.iter().any(|t| !t.runtime.devices.is_empty());
+    let none = storage.knobs.power.is_empty() && !events;
+    unchecked.extend(none.then_some(Unchecked::RuntimePm));
     Ok(Some(Faults { found, unchecked }))
 }
 
@@ -67,7 +69,12 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
         };
         let name = safe(&path.display().to_string()).into_owned();
         match out.iter_mut().find(|j| j.name == name) {
-            Some(judged) => judged.report.join(found),
+            Some(judged) => {
+                judged.report.join(found);
+                // What a log alone does not answer, tables and events beside it may.
+                let open = |u: &Unchecked| *u != Unchecked::RuntimePm || unchecked.contains(u);
+                judged.report.unchecked.retain(open);
+            }
             None => {
                 let mut report = Report { unchecked, ..Report::default() };
                 report.join(found);

@@ -76,3 +76,91 @@ fn a_thread_that_is_not_seen_is_not_said_to_be_off() {
     assert!(!text.contains("pm_async was off"), "{text}");
     assert!(text.contains("No callback in the recording began on a worker thread"), "{text}");
 }
+
+/// What `check` says of a text.
+fn checked(text: &str) -> String {
+    words(&["check", "-"], text)
+}
+
+#[test]
+fn a_text_that_begins_inside_a_resume_has_what_its_devices_said() {
+    let text = checked(
+        "[  901.100000] elm 0000:29:00.0: [drm:elm_ring_test] *ERROR* ring 1 test failed (-110)\n\
+         [  901.340000] elm 0000:29:00.0: [drm:elm_ring_test] *ERROR* ring 2 test failed (-110)\n\
+         [  902.310000] PM: resume devices took 2.306 seconds\n\
+         [  902.400000] PM: suspend exit\n",
+    );
+    assert!(text.contains("2 lines tell of errors that no rule knows"), "{text}");
+}
+
+#[test]
+fn a_sync_without_the_line_before_it_begins_an_attempt() {
+    let log = "[   75.000000] PM: resume devices took 0.100 seconds\n\
+               [   75.095540] PM: suspend exit\n\
+               [ 3702.682122] Filesystems sync: 33.416 seconds\n\
+               [ 3702.690000] Freezing user space processes completed (elapsed 0.001 seconds)\n\
+               [ 3702.840000] PM: resume devices took 0.110 seconds\n\
+               [ 3702.950723] PM: suspend exit\n";
+    let text = checked(log);
+    assert!(text.contains("Writing dirty data took 33.4 s"), "{text}");
+    let text = words(&["show", "-"], log);
+    assert!(text.contains("2 cycles") && !text.contains("3597"), "{text}");
+}
+
+#[test]
+fn a_device_that_firmware_did_not_switch_on_is_told_without_a_sleep() {
+    let log = "[   58.729904] ACPI Error: Aborting method \\_SB.PEG0.PG00._ON due to previous error (AE_AML_LOOP_TIMEOUT) (20220331/psparse-529)\n\
+               [   60.083261] elm 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible\n";
+    let text = checked(log);
+    let at_run_time = "could not be brought back from D3cold at run time";
+    assert!(text.contains(at_run_time) && text.contains("\\_SB.PEG0.PG00._ON"), "{text}");
+    // What is pulled out is gone too.
+    let text = checked(log.lines().last().unwrap_or_default());
+    assert!(!text.contains("could not be brought back"), "{text}");
+}
+
+#[test]
+fn the_stack_of_the_watchdog_is_not_where_the_callback_stood() {
+    let text = checked(
+        "[   10.000000] PM: suspend entry (deep)\n\
+         [   22.000000] elm phy0: PM: **** DPM device timeout ****\n\
+         [   22.000001] Call Trace:\n\
+         [   22.000002]  panic+0x125/0x315\n\
+         [   22.000003]  dpm_watchdog_handler+0x57/0x57\n\
+         [   22.000004]  call_timer_fn+0x31/0x13c\n",
+    );
+    assert!(text.contains("never returned") && !text.contains("stood in"), "{text}");
+}
+
+#[test]
+fn a_test_whose_end_fails_behind_a_sleep_did_send_the_machine_to_sleep() {
+    let sleep = "[   10.000000] PM: suspend entry (deep)\n\
+                 [   10.100000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
+                 [   12.000000] PM: resume devices took 1.100 seconds\n\
+                 [   12.100000] PM: suspend exit\n";
+    let failed = "rtcwake: read rtc alarm failed: Invalid argument\n";
+    let never = "never sent the machine to sleep";
+    assert!(checked(failed).contains(never));
+    assert!(!checked(&format!("{sleep}{failed}")).contains(never));
+}
+
+#[test]
+fn a_callback_that_is_open_is_over_once_a_later_phase_runs() {
+    let text = words(
+        &["show", "-"],
+        "[  674.000257] elm 0000:00:00.0: PM: calling pci_pm_resume_noirq @ 600, parent: none\n\
+         [  674.114000] usb 4-1: PM: calling usb_dev_resume @ 6126, parent: usb4\n",
+    );
+    assert!(text.contains("4-1") && !text.contains("0000:00:00.0 (elm) began"), "{text}");
+}
+
+#[test]
+fn events_without_a_column_of_the_cpu_are_of_their_tasks() {
+    let trace = "    kworker/u16:0-7      0.880019: rpm_suspend: 0:0:0:0 flags-8 cnt-0  dep-0  auto-1 p-0 irq-0 child-0\n\
+                 \x20   kworker/u16:2-142    0.880024: rpm_resume: 0:0:0:0 flags-4 cnt-1  dep-0  auto-1 p-0 irq-0 child-0\n\
+                 \x20   kworker/u16:0-7      0.880063: rpm_return_int: rpm_suspend+0x68:0:0:0:0 ret=0\n\
+                 \x20   kworker/u16:2-142    0.880067: rpm_return_int: rpm_resume+0x690:0:0:0:0 ret=0\n";
+    let text = words(&["show", "-"], trace);
+    assert!(text.contains("0:0:0:0 took 0.04 ms to resume at run time"), "{text}");
+    assert!(!checked(trace).contains("no rpm events"));
+}

@@ -8,6 +8,7 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
+use crate::rules::back;
 use crate::stage::{Stages, passed};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -205,7 +206,8 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     let said = spans.flatten().chain(parts(case)).filter(|m| m.trust.is_of_a_kernel());
     let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
     let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
-    let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
+    let parts = case.parts.iter().map(|p| inside(case, p.0));
+    let begins = case.attempts.iter().map(|a| a.first).chain(parts);
     let first = begins.min().unwrap_or(0);
     let heads: BTreeSet<&[u8]> = errors.iter().map(|e| head(e.0)).collect();
     let before = case.messages[..first].iter().filter(|m| heads.contains(head(m)));
@@ -214,14 +216,25 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     errors
 }
 
+/// Where a part of an attempt begins that message `at` begins: a phase that ends there was
+/// under way in the lines before it, for as long as the kernel says that it took.
+fn inside(case: &Case, at: usize) -> usize {
+    let took = back::phase(&case.messages[at]).map(|p| p.2);
+    let Some((end, took)) = case.messages[at].time.zip(took) else { return at };
+    let begins = |m: &Message| m.time.is_some_and(|t| t >= end - took && t <= end);
+    let before = case.messages[..at].iter().rev();
+    at - before.take_while(|m| m.trust.is_of_a_kernel() && begins(m)).count()
+}
+
 /// Messages of attempts whose beginning is not in the text, as far as it goes on with them.
 fn parts(case: &Case) -> impl Iterator<Item = &Message> {
-    case.of_parts().zip(&case.parts).flat_map(|(all, &(_, closed))| {
+    let early = case.parts.iter().flat_map(|&(at, _)| &case.messages[inside(case, at)..at]);
+    early.chain(case.of_parts().zip(&case.parts).flat_map(|(all, &(_, closed))| {
         let exit = |m: &Message| m.says("suspend exit") || m.says("hibernation exit");
         let exit = all.iter().position(exit).filter(|_| closed).map_or(all.len(), |at| at + 1);
         let near = move |m: &&Message| passed(&all[0], m).is_none_or(|t| t <= PART);
         all[..exit].iter().take_while(near)
-    })
+    }))
 }
 
 /// So long after its first line a part of an attempt is over, where no line says so.

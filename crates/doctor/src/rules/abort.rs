@@ -3,7 +3,7 @@
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
-use super::{host, stuck};
+use super::{host, power_state, stuck};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -65,7 +65,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     unknown(case, out);
     retries(case, out);
     stuck::judge(case, out);
-    unpowered(case, out);
+    power_state::judge(case, out);
     processors(case, out);
     core(case, out);
     no_way_back(case, out);
@@ -128,59 +128,10 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// `DRIVER DEVICE: Unable to change power state from D3hot to D0, device inaccessible`
-/// (drivers/pci/pci.c:pci_power_up, pci_set_low_power_state, 6.12): reads of the device gave
-/// ones. From D0 it goes down, to D0 it comes back.
-fn unpowered(case: &Case, out: &mut Vec<Finding>) {
-    let states = |m: &Message| -> Option<(String, String)> {
-        let rest = m.after(": Unable to change power state from ")?;
-        let (from, rest) = rest.split_once(" to ")?;
-        let to = rest.split([',', ' ']).next()?;
-        rest.contains("device inaccessible").then(|| (from.to_string(), to.to_string()))
-    };
-    // Ports of Thunderbolt go away whenever their plug does.
-    let port = |m: &Message| m.text.starts_with("pcieport ");
-    // What is pulled out is gone too; only inside a sleep nobody pulls.
-    let over = |m: &Message| m.trust.is_of_a_kernel() && stage::ends_sleep(m);
-    if case.attempts.is_empty() && case.parts.is_empty() && !case.messages.iter().any(over) {
-        return;
-    }
-    for down in [true, false] {
-        let is = |m: &&Message| {
-            m.trust.is_of_a_kernel()
-                && !port(m)
-                && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
-        };
-        let lines_of = case.messages.having(": Unable to change power state from ");
-        let said: Vec<&Message> = lines_of.map(|(_, m)| m).filter(is).collect();
-        let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
-        let mut devices: Vec<Device> = Vec::new();
-        for m in &said {
-            let device = owner(&m.text);
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
-        }
-        let (who, half) =
-            (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
-        let rule = ("device-not-powered", Area::Abort, Level::Broken);
-        let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
-        let f = if down {
-            f.says(format!(
-                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before."
-            ))
-            .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
-        } else {
-            f.says(format!("{who} could not be brought back from {from}: it did not answer."))
-                .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
-        };
-        out.push(f.when(Some(half), None).at(half.name()).shown_by(lines(said)));
-    }
-}
-
 /// The device that a line speaks of, and its driver: `DRIVER DEVICE: …`.
 pub(crate) fn owner(text: &str) -> Device {
     let owner = text.split(": ").next().unwrap_or("");
+    let owner = owner.split(power_state::CHANGE).next().unwrap_or("");
     // What subsystems put before a message of that weight, such as ACPICA, is none either.
     if ["Error", "Warning", "Error (bug)", "ERROR", "error"].iter().any(|w| owner.ends_with(w)) {
         return Device::default();

@@ -90,7 +90,7 @@ fn not_ready(case: &Case, out: &mut Vec<Finding>) {
 /// `PM: resume of devices complete after 48120.000 msecs`
 /// (drivers/base/power/main.c:dpm_show_time), `PM: resume devices took 48.120 seconds`
 /// (kernel/power/suspend_test.c:suspend_test_finish).
-pub(super) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
+pub(crate) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
     let way = |front: &str| {
         let up = ["resume", "thaw", "restore", "recover"].iter().any(|w| front.contains(w));
         let down = ["suspend", "freeze", "poweroff", "quiesce"].iter().any(|w| front.contains(w));

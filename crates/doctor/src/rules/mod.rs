@@ -1,7 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
-mod back;
+pub(crate) mod back;
 mod clock;
 mod crash;
 mod damage;
@@ -22,6 +22,7 @@ pub(crate) mod night;
 mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
+mod power_state;
 pub(crate) mod ready;
 mod reset;
 mod rpm;

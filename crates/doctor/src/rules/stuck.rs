@@ -36,7 +36,10 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
             continue;
         }
         told.push((device.clone(), fatal));
-        let frames = stack::dump(&case.messages, at + 1, 40);
+        let mut frames = stack::dump(&case.messages, at + 1, 40);
+        // The panic that follows is of the watchdog's timer, which may have run in any task.
+        let own = frames.iter().position(|f| f.function == "panic");
+        frames.truncate(own.unwrap_or(frames.len()));
         let place = stack::waits_in(&frames);
         let stood = place.map_or(String::new(), |f| format!(": it stood in {}", f.words()));
         let half = stages.get_or_insert_with(|| Stages::new(&case.messages)).at(at, &frames);

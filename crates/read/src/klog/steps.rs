@@ -145,6 +145,12 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.c.sync_done = text.ends_with(b"done.").then_some(log.now);
     } else if let Some(rest) = text.strip_prefix(b"Filesystems sync: ") {
         let took = seconds(rest).unwrap_or(Ns::ZERO);
+        if log.t.open_serial() == 0 {
+            // Somebody left out the line before it, which begins the attempt.
+            log.open(&Stamp { time: log.now - took, ..*stamp }, false);
+            log.t.current().iter_mut().for_each(|c| c.cycle.lines.begun = true);
+            log.sync();
+        }
         advance(log, took);
         log.t.touch(&log_stamp(log, stamp));
         // A sync that began long before this attempt is that of one which was given up: the

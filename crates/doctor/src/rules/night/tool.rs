@@ -69,6 +69,21 @@ fn early(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
 fn not_run(case: &Case, out: &mut Vec<Finding>) {
     let not_run = || case.night.items.iter().filter(|i| i.fact == Fact::NotRun);
     let Some(last) = not_run().next_back() else { return };
+    let came_back = |first: usize| case.messages[first].line < last.line;
+    let slept = case.attempts.iter().filter(|a| a.closed && a.devices).map(|a| a.first);
+    let parts = case.parts.iter().filter(|p| p.1).map(|p| p.0);
+    if slept.chain(parts).any(came_back) {
+        out.push(
+            Finding::new(("night-not-run", Area::Mode, Level::Note), Confidence::Certain)
+                .says(format!(
+                    "The test ended with an error behind a sleep that came back: \"{}\".",
+                    last.text.trim()
+                ))
+                .look("Look at the sleep, and not at the test: dormouse show.")
+                .shown_by([Evidence::from(last)]),
+        );
+        return;
+    }
     // Other sleeps of the text may have counted.
     let none = case.attempts.is_empty() && case.parts.is_empty();
     let none = if none { " Counters of this run tell of no sleep." } else { "" };

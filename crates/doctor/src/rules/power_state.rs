@@ -1,0 +1,87 @@
+//! Devices that could not be brought into a power state.
+
+use super::abort::owner;
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::message::Message;
+use crate::stage;
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
+
+/// `DRIVER DEVICE: Unable to change power state from D3hot to D0, device inaccessible`
+/// (drivers/pci/pci.c:pci_power_up, pci_set_low_power_state, 6.12): reads of the device gave
+/// ones. From D0 it goes down, to D0 it comes back.
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let states = |m: &Message| -> Option<(String, String)> {
+        let rest = m.after(CHANGE)?;
+        let (from, rest) = rest.split_once(" to ")?;
+        let to = rest.split([',', ' ']).next()?;
+        rest.contains("device inaccessible").then(|| (from.to_string(), to.to_string()))
+    };
+    // Ports of Thunderbolt go away whenever their plug does.
+    let port = |m: &Message| m.text.starts_with("pcieport ");
+    let over = |m: &Message| m.trust.is_of_a_kernel() && stage::ends_sleep(m);
+    let sleeps =
+        !case.attempts.is_empty() || !case.parts.is_empty() || case.messages.iter().any(over);
+    for down in [true, false] {
+        let is = |m: &&Message| {
+            m.trust.is_of_a_kernel()
+                && !port(m)
+                && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
+        };
+        let lines_of: Vec<(usize, &Message)> =
+            case.messages.having(CHANGE).filter(|(_, m)| is(m)).collect();
+        let method = lines_of.iter().find_map(|(at, _)| switched_on(case, *at));
+        // What is pulled out is gone too; only inside a sleep nobody pulls, and where firmware
+        // was asked to switch it on.
+        if !sleeps && (down || method.is_none()) {
+            continue;
+        }
+        let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
+        let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
+        let mut devices: Vec<Device> = Vec::new();
+        for m in &said {
+            let device = owner(&m.text);
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        let (who, half) =
+            (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
+        let rule = ("device-not-powered", Area::Abort, Level::Broken);
+        let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
+        let f = if down {
+            f.says(format!(
+                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before."
+            ))
+            .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
+        } else {
+            let when = if sleeps { "" } else { " at run time: the text shows no sleep" };
+            let f = match &method {
+                Some((name, code)) => f.because(format!(
+                    "Just before, the firmware's method {name}, which switches power on, was given up ({code})."
+                )),
+                None => f,
+            };
+            f.says(format!("{who} could not be brought back from {from}{when}; it did not answer."))
+                .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
+        };
+        let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };
+        out.push(f.shown_by(lines(said)));
+    }
+}
+
+pub(super) const CHANGE: &str = " Unable to change power state from ";
+
+/// The method of firmware that switches a power resource on and that was given up just before
+/// message `at`, and why: `ACPI Error: Aborting method \_SB.PEG0._ON due to previous error
+/// (AE_AML_LOOP_TIMEOUT)` (drivers/acpi/acpica/psparse.c:acpi_ps_parse_aml, 6.12).
+fn switched_on(case: &Case, at: usize) -> Option<(String, String)> {
+    const NEAR: usize = 8;
+    case.messages[at.saturating_sub(NEAR)..at].iter().rev().find_map(|m| {
+        let (method, rest) = m.after("Aborting method ")?.split_once(" due to previous error (")?;
+        let code = rest.split(')').next()?;
+        (m.trust.is_of_a_kernel() && method.ends_with("._ON")).then(|| (method.into(), code.into()))
+    })
+}
