@@ -76,7 +76,7 @@ fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Messag
 }
 
 /// Words for what a healthy sleep does not do.
-const TROUBLE: [&str; 26] = [
+const TROUBLE: [&str; 32] = [
     "had to reboot",
     "have to reboot",
     "needed a reboot",
@@ -100,6 +100,12 @@ const TROUBLE: [&str; 26] = [
     "wakes up by itself",
     "wakes up immediately",
     "black screen",
+    "never wakes",
+    "does not wake",
+    "doesn't wake",
+    "force power off",
+    "hard restart",
+    "hangs",
     "stuck at",
     "gets stuck",
     "got stuck",

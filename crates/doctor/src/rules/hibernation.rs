@@ -198,11 +198,22 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
         None => broken("hib-not-made")
             .says(format!("Hibernation failed; the kernel says why: \"{}\".", first.text.trim())),
     };
-    out.push(
-        f.look("Free memory first: close programs, empty tmpfs; the kernel needs as much as the image has, free at once.")
-            .when(Some(Direction::Suspend), None)
-            .shown_by(lines(said)),
-    );
+    // What is written needs room in swap, what is made needs memory.
+    let full = said.iter().any(|m| {
+        m.has("swap writer")
+            || m.has("saving failed: -28")
+            || m.has("no free swap")
+            || m.has("swap space")
+    });
+    let advice = match full {
+        true => {
+            "Give swap room: swapon --show says what is free of it; the image needs up to two fifths of memory, or what /sys/power/image_size says."
+        }
+        false => {
+            "Free memory first: close programs, empty tmpfs; the kernel needs as much as the image has, free at once."
+        }
+    };
+    out.push(f.look(advice).when(Some(Direction::Suspend), None).shown_by(lines(said)));
 }
 
 /// Whether only the reading of an image fails with such words (kernel/power/swap.c:

@@ -57,14 +57,14 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             ))
             .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
         } else {
-            let when = if sleeps { "" } else { " at run time: the text shows no sleep" };
+            let when = if sleeps { "" } else { " at run time (the text shows no sleep)" };
             let f = match &method {
                 Some((name, code)) => f.because(format!(
                     "Just before, the firmware's method {name}, which switches power on, was given up ({code})."
                 )),
                 None => f,
             };
-            f.says(format!("{who} could not be brought back from {from}{when}; it did not answer."))
+            f.says(format!("{who} could not be brought back from {from}{when}: it did not answer."))
                 .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
         };
         let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };

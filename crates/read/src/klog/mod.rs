@@ -205,7 +205,8 @@ impl Splitter {
         if let Some(record) = prefix::of_dmesg(line).filter(|_| whole) {
             return self.record(record, rest, at, take);
         }
-        if line.first() == Some(&b'#') && !is_prompt(line) {
+        let glued = || prefix::next_stamp(line, 0).is_some();
+        if line.first() == Some(&b'#') && !is_prompt(line) && !glued() {
             return;
         }
         let step = self.journal.line(prefix::quotes(line));

@@ -115,6 +115,9 @@ fn clock(text: &str) -> Option<(usize, usize, i64)> {
         let begins = at == 0 || !b[at - 1].is_ascii_digit() && b[at - 1] != b':';
         let hour = if colon - at == 2 { pair(at) } else { digit(at) };
         let (Some(h), Some(m), true) = (hour, pair(colon + 1), begins) else { continue };
+        if is_zone(&text[..at]) {
+            continue;
+        }
         let s = (b.get(colon + 3) == Some(&b':')).then(|| pair(colon + 4)).flatten();
         let end = colon + if s.is_some() { 6 } else { 3 };
         let rest = text.get(end..).unwrap_or("").trim_start();
@@ -136,6 +139,14 @@ fn clock(text: &str) -> Option<(usize, usize, i64)> {
         return Some((at, end, h * 3_600 + m * 60 + s.unwrap_or(0)));
     }
     None
+}
+
+/// Whether what follows is the zone of a time: behind `06:41:56+`, or a fraction and a sign.
+fn is_zone(before: &str) -> bool {
+    let fraction = |b: &str| b.ends_with(|c: char| c.is_ascii_digit()) && b.contains(['.', ',']);
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or("");
+    let east = |b: &str| b.is_empty() || b.ends_with(|c: char| c.is_ascii_digit());
+    word.strip_suffix('+').is_some_and(east) || word.strip_suffix('-').is_some_and(fraction)
 }
 
 /// All times of day on a line.
@@ -632,6 +643,9 @@ mod tests {
         assert_eq!(first("Discharging, 95%, 05:12:34 remaining"), None);
         assert_eq!(first("00:40:12 until charged"), None);
         assert_eq!(first("ratio 3:2"), None);
+        let zones = ["2031-02-03T06:41:56.001530+01:00 zen x", "2031-02-03T06:41:56.1-05:00 zen x"];
+        assert!(zones.iter().all(|t| clocks(t) == [24_116]));
+        assert_eq!(clocks("from 23:10-06:41"), [83_400, 24_060]);
         let sides = stamp("2031-02-03 00:00:10").zip(stamp("2031-02-02 23:00:10"));
         assert_eq!(sides.map(|(a, b)| a - b), Some(3_600));
         assert_eq!(duration("after 9 h 19 min"), Some(33_540));

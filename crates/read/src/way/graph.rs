@@ -41,7 +41,10 @@ pub(super) fn read(text: &str) -> Vec<Call> {
         };
         let indent = code.len() - code.trim_start().len();
         let (took, code) = (duration(head), code.trim());
-        let name = |end: &str| code.strip_suffix(end).filter(|n| is_name(n)).map(str::to_string);
+        // Of a module its name stands behind: `foo_resume [foo]();`.
+        let bare = |n| str::split_once(n, " [").map_or(n, |(name, _)| name);
+        let name =
+            |end: &str| code.strip_suffix(end).map(bare).filter(|n| is_name(n)).map(str::to_string);
         if let Some(name) = name("() {") {
             open.push(Open { name, line, indent, inside: 0, cut: false });
         } else if let (Some(name), Some(ns)) = (name("();"), took) {
@@ -90,11 +93,16 @@ fn is_name(n: &str) -> bool {
     !n.is_empty() && n.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.'))
 }
 
-/// `+ 19.636 us`, `# 1341.094 us`, in ns.
+/// `+ 19.636 us`, `# 1341.094 us`, `$ 2011402 us`, in ns: seven digits are printed and no more
+/// (kernel/trace/trace_functions_graph.c:trace_print_graph_duration, 6.12).
 fn duration(head: &str) -> Option<i64> {
-    let number =
-        head.trim().strip_suffix("us")?.trim_end().rsplit([' ', '+', '!', '#', '*', ')']).next()?;
-    let (whole, part) = number.split_once('.')?;
+    let number = head
+        .trim()
+        .strip_suffix("us")?
+        .trim_end()
+        .rsplit([' ', '+', '!', '#', '*', '@', '$', ')'])
+        .next()?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let ns: i64 = format!("{:0<3}", part.get(..3.min(part.len()))?).parse().ok()?;
     whole.parse::<i64>().ok()?.checked_mul(1_000)?.checked_add(ns)
 }
@@ -111,6 +119,11 @@ mod tests {
         let all: Vec<_> = read(text).into_iter().map(|c| (c.name, c.ns, c.own)).collect();
         assert_eq!(all[2], ("baz".into(), 310_000, Some(300_000)));
         assert_eq!(all[3], ("foo_resume".into(), 320_000, Some(7_500)));
+        let slow = " 2)               |  foo_resume() {\n 2) $ 2011402 us  |    bar_resume [bar]();\n\
+            \x202) @ 2111412 us  |  }\n";
+        let ns: Vec<(String, i64)> = read(slow).into_iter().map(|c| (c.name, c.ns)).collect();
+        let of = |name: &str, ns| (name.to_string(), ns);
+        assert_eq!(ns, [of("bar_resume", 2_011_402_000), of("foo_resume", 2_111_412_000)]);
         let cut = "/*          */ foo() {\n[... cut]\n/* # 12.000 us*/ }\n us";
         assert_eq!(read(cut)[0].own, None);
     }

@@ -45,6 +45,10 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     own.sort_by_key(|o| std::cmp::Reverse(o.0));
     let own: Vec<String> =
         own.iter().take(OWN).map(|o| format!("{} {}", o.1.name, ms(o.0))).collect();
+    let own = match own[..] {
+        [] => String::new(),
+        _ => format!(" Most time of their own, in no traced call, have {}.", say::names(&own)),
+    };
     // drivers/base/power/main.c: the core waits for parent and suppliers before a callback, and
     // for children and consumers on the way down.
     let waits = ["dpm_wait_for_superior", "dpm_wait_for_subordinate"];
@@ -67,12 +71,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     });
     out.push(
         Finding::new(("way-calls", Area::Phase, Level::Note), Confidence::Certain)
-            .says(format!(
-                "Inside {}: {}. Most time of their own, in no traced call, have {}.{wait}{cut}",
-                root.name,
-                path.join(", in it "),
-                say::names(&own)
-            ))
+            .says(format!("Inside {}: {}.{own}{wait}{cut}", root.name, path.join(", in it ")))
             .because("The tracer's own cost is in these times, most of it in short calls.")
             .of_function(Some(&root.name))
             .shown_by(way.iter().map(|c| shown(c.end, &c.text))),
