@@ -6,7 +6,7 @@
 
 mod callbacks;
 mod column;
-mod cycles;
+mod phases;
 
 pub use column::Source;
 
@@ -41,7 +41,7 @@ pub enum Table {
 pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Result<()> {
     let columns = match table {
         Table::Callbacks => callbacks::COLUMNS,
-        Table::Phases => cycles::COLUMNS,
+        Table::Phases => phases::COLUMNS,
     };
     let schema = Arc::new(parse_message_type(&message(columns))?);
     let properties = WriterProperties::builder()
@@ -54,7 +54,7 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
     for source in sources {
         let rows = match table {
             Table::Callbacks => callbacks::rows(source, before),
-            Table::Phases => cycles::rows(source, before),
+            Table::Phases => phases::rows(source, before),
         };
         before += source.capture.cycles.len();
         let mut group = file.next_row_group()?;
