@@ -2,7 +2,6 @@
 
 use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
-use parquet::data_type::ByteArray;
 
 /// A capture with its views and what to call it.
 #[derive(Clone, Copy, Debug)]
@@ -25,25 +24,33 @@ pub(super) enum Kind {
 
 pub(super) type Columns = &'static [(&'static str, Kind)];
 
-/// Values of a column that are not null, and for each row whether there is one.
-#[derive(Default)]
-pub(super) struct Column<T> {
-    pub(super) values: Vec<T>,
-    pub(super) levels: Vec<i16>,
+/// Values of a column that are not null, and for each row whether there is one: 1, or 0.
+#[derive(Clone, Debug, Default)]
+pub struct Column<T> {
+    /// Those values.
+    pub values: T,
+    /// As many as rows.
+    pub levels: Vec<i16>,
 }
 
-impl<T> Column<T> {
-    pub(super) fn push(&mut self, value: Option<T>) {
-        self.levels.push(i16::from(value.is_some()));
-        self.values.extend(value);
-    }
+/// Texts one behind another: a text of its own for each would cost more than all else.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    /// All of them.
+    pub bytes: Vec<u8>,
+    /// Where each ends.
+    pub ends: Vec<usize>,
 }
 
 /// A column of any type.
-pub(super) enum Values {
-    Text(Column<ByteArray>),
-    Whole(Column<i64>),
-    Flag(Column<bool>),
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Of texts.
+    Text(Column<Texts>),
+    /// Of whole numbers.
+    Whole(Column<Vec<i64>>),
+    /// Of what is so or not.
+    Flag(Column<Vec<bool>>),
 }
 
 /// A value of a row.
@@ -77,9 +84,21 @@ impl Rows {
     pub(super) fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
         for (column, cell) in self.0.iter_mut().zip(cells) {
             match (column, cell) {
-                (Values::Text(c), Cell::Text(v)) => c.push(v.map(ByteArray::from)),
-                (Values::Whole(c), Cell::Whole(v)) => c.push(v),
-                (Values::Flag(c), Cell::Flag(v)) => c.push(v),
+                (Values::Text(c), Cell::Text(v)) => {
+                    c.levels.push(v.is_some().into());
+                    if let Some(text) = v {
+                        c.values.bytes.extend_from_slice(text.as_bytes());
+                        c.values.ends.push(c.values.bytes.len());
+                    }
+                }
+                (Values::Whole(c), Cell::Whole(v)) => {
+                    c.levels.push(v.is_some().into());
+                    c.values.extend(v);
+                }
+                (Values::Flag(c), Cell::Flag(v)) => {
+                    c.levels.push(v.is_some().into());
+                    c.values.extend(v);
+                }
                 _ => unreachable!("a cell has the type of its column"),
             }
         }

@@ -13,6 +13,7 @@ pub use column::Source;
 use column::{Columns, Kind, Values};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -62,7 +63,13 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
             let Some(mut writer) = group.next_column()? else { break };
             match (writer.untyped(), column) {
                 (ColumnWriter::ByteArrayColumnWriter(w), Values::Text(c)) => {
-                    w.write_batch(&c.values, Some(&c.levels), None)?;
+                    let (all, mut from) = (ByteArray::from(c.values.bytes), 0);
+                    let each = c.values.ends.into_iter().map(|end| {
+                        let start = std::mem::replace(&mut from, end);
+                        all.slice(start, end - start)
+                    });
+                    let values: Vec<ByteArray> = each.collect();
+                    w.write_batch(&values, Some(&c.levels), None)?;
                 }
                 (ColumnWriter::Int64ColumnWriter(w), Values::Whole(c)) => {
                     w.write_batch(&c.values, Some(&c.levels), None)?;
