@@ -189,27 +189,43 @@ def _shifted(changes, spread):
         share, middle, low, high, _ = _shifted(changes[every], spread[every])  # the rest alike
     else:
         top = max(np.quantile(changes, 0.98), 2 * np.median(changes), 4 * _GRAIN) * 1.5
-        steps, shares, sizes = np.linspace(top / 120, top, 120), np.linspace(0.02, 1, 50), np.geomspace(0.3, 1.6, 8)
-        best, none = np.full((2, len(steps), len(shares)), -np.inf), -np.inf
-        for size in sizes:
+        steps = np.linspace(top / 120, top, 120)
+        best, shares, none = np.full((2, len(steps)), -np.inf), np.zeros(len(steps)), -np.inf
+        for size in np.geomspace(0.3, 1.6, 8):
             wide = spread * size
             for side, c in enumerate((changes, -changes)):
-                still = _student(c / wide) / wide
-                moved = _student((c - steps[:, None]) / wide) / wide
-                for j, share in enumerate(shares):
-                    likely = np.log((1 - share) * still + share * moved).sum(axis=1)
-                    best[side, :, j] = np.maximum(best[side, :, j], likely)
-            none = max(none, np.log(still).sum())
+                still = _student(c / wide)
+                share, likely = _mixed(_student((c - steps[:, None]) / wide) / still)
+                alone = np.log(still / wide).sum()
+                better = likely + alone > best[side]
+                best[side][better] = likely[better] + alone
+                if side == 0:
+                    shares[better] = share[better]
+            none = max(none, alone)
         if best[1].max() - none > 8:
             return _typical(changes)
-        best = best[0]
-        i, j = np.unravel_index(best.argmax(), best.shape)
-        within = np.flatnonzero(best.max(axis=1) >= best.max() - 1.92)
+        i = best[0].argmax()
+        within = np.flatnonzero(best[0] >= best[0].max() - 1.92)
         # Half a step of the grid belongs to either end.
-        share, middle, low, high = shares[j], steps[i], steps[within[0]] - top / 240, steps[within[-1]] + top / 240
+        share, middle, low, high = shares[i], steps[i], steps[within[0]] - top / 240, steps[within[-1]] + top / 240
     wide = spread if share < 0.5 else np.maximum(1.4826 * np.median(np.abs(changes - middle)), _GRAIN)
     moved, still = _student((changes - middle) / wide) * share, _student(changes / wide) * (1 - share)
     return share, middle, low, high, np.where(changes > middle, 1.0, moved / (moved + still))
+
+
+def _mixed(ratios):
+    """The likeliest share of machines that moved, for each row of their likelihoods by those of
+    machines that did not, and the logarithm of its likelihood. It has one peak, because that
+    logarithm is concave in the share."""
+    excess = ratios - 1
+    low, high = np.full(len(ratios), 0.02), np.ones(len(ratios))
+    for _ in range(7):  # to less than a hundredth
+        share = (low + high) / 2
+        rises = (excess / (1 + share[:, None] * excess)).sum(axis=1) > 0
+        low, high = np.where(rises, share, low), np.where(rises, high, share)
+    # What every machine or next to none has, is at an end.
+    share = np.where(high == 1, 1, np.where(low == 0.02, 0.02, (low + high) / 2))
+    return share, np.log1p(share[:, None] * excess).sum(axis=1)
 
 
 def _typical(changes):
@@ -236,7 +252,8 @@ def _far_up(changes, far, least):
 
 def _student(x):
     """Student's t with four degrees of freedom, without its constant."""
-    return (1 + x * x / 4) ** -2.5
+    y = 1 + x * x / 4
+    return 1 / (y * y * np.sqrt(y))
 
 
 def judged(rows, false_share=FALSE_SHARE, least_change=LEAST_CHANGE, improvements=False):
