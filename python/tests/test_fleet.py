@@ -20,6 +20,7 @@ from unittest import mock
 import numpy as np
 import pyarrow
 from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError
 
 from dormouse import fleet
 from dormouse.fleet import ask, intake, tables
@@ -306,6 +307,21 @@ class Ingest(Folder):
                 fleet.ingest(self.inputs, self.place, workers=1)
         self.assertEqual(DeltaTable(self.place + "/cycle").to_pyarrow_table().num_rows, 6)
         self.assertEqual((counts(self.place)["recording"], counts(self.place)["cycle"]), (3, 3))
+
+    def test_a_writer_that_comes_second_when_a_table_is_made_writes_again(self):
+        self.logs(2)
+        write, refused = tables.write_deltalake, []
+
+        def slower(place, rows, **options):
+            if place.endswith("cycle") and not refused:
+                refused.append(place)
+                write(place, rows.slice(0, 0), **options)  # another one made it
+                raise CommitFailedError("Protocol changed since last commit")
+            write(place, rows, **options)
+
+        with mock.patch.object(tables, "write_deltalake", slower):
+            fleet.ingest(self.inputs, self.place, workers=1)
+        self.assertEqual((len(refused), counts(self.place)["cycle"]), (1, 2))
 
     def test_new_columns_do_not_disturb_and_columns_that_lack_are_null(self):
         self.logs(1)

@@ -18,7 +18,7 @@ import tempfile
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, WriterProperties, write_deltalake
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 # Of the tables; files of `export --to parquet` have a schema of their own.
 FORMAT, VERSION = "dormouse-fleet-tables", 1
@@ -49,6 +49,8 @@ SCHEMAS = {
 }
 PARTITIONS = ["model", "month"]
 UNKNOWN = "unknown"
+# How often a commit is tried where another writer was faster; appends alone do not get in each other's way.
+_TRIES = 5
 
 
 class FleetError(Exception):
@@ -107,11 +109,17 @@ class Dataset:
             if not rows.num_rows:
                 continue
             rows = rows.set_column(1, "batch", pa.repeat(pa.scalar(batch, pa.int64()), rows.num_rows))
-            place = f"{self.place}/{name}"
-            new = self.table(name) is None
-            write_deltalake(place, rows, mode="append", partition_by=PARTITIONS if new else None,
-                            description=f"{FORMAT}/{VERSION}" if new else None, schema_mode="merge",
-                            storage_options=self.options, writer_properties=WriterProperties(compression="ZSTD"))
+            for left in reversed(range(_TRIES)):
+                new = self.table(name) is None
+                try:
+                    write_deltalake(f"{self.place}/{name}", rows, mode="append", partition_by=PARTITIONS if new else None,
+                                    description=f"{FORMAT}/{VERSION}" if new else None, schema_mode="merge",
+                                    storage_options=self.options, writer_properties=WriterProperties(compression="ZSTD"))
+                    break
+                except CommitFailedError:
+                    # Another writer made the table meanwhile, or widened it: nothing of this commit is there.
+                    if not left:
+                        raise
 
     def compact(self):
         """Joins small files of a partition. The old ones stay until deltalake's vacuum, so that
@@ -119,7 +127,9 @@ class Dataset:
         for name in SCHEMAS:
             table = self.table(name)
             if table is not None:
-                table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
+                # Where another joins the same files, its are as good.
+                with contextlib.suppress(CommitFailedError):
+                    table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
 
     def scattered(self):
         """Whether partitions have many files each."""
