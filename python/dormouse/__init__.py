@@ -217,6 +217,10 @@ class Reading:
         """An Arrow table, a row a phase (docs/parquet-schema.md)."""
         return self._exported("phases")
 
+    def cycles(self):
+        """An Arrow table, a row a cycle (docs/parquet-schema.md)."""
+        return self._exported("cycles")
+
     def findings(self):
         """An Arrow table, a row a finding of ``check``."""
         return _table(_FINDINGS, _findings(self._ask("check", {}).to_dict()))

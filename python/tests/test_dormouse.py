@@ -5,6 +5,7 @@ import html
 import json
 import os
 import pathlib
+import re
 import subprocess
 import threading
 import time
@@ -122,11 +123,14 @@ class Package(unittest.TestCase):
         self.assertEqual(e.exception.code, 3)
 
     def test_tables_are_those_that_the_command_exports(self):
-        for name in ("callbacks", "phases"):
+        said = (ROOT / "docs/parquet-schema.md").read_text()
+        for name in ("callbacks", "phases", "cycles"):
             table = getattr(dormouse.read(BOARD), name)()
             file = ROOT / "target" / f"python-{name}.parquet"
             command("export", "--to", "parquet", "--set", f"table={name}", "-o", file, BOARD)
             self.assertTrue(polars.DataFrame(table).equals(polars.read_parquet(file)))
+            page = said.split(f"## Table {name}")[1].split("## ")[0]
+            self.assertEqual(re.findall(r"^\| `(\w+)`", page, re.M), table.column_names)
             rows = table
             counted = duckdb.sql("select count(*) from rows").fetchall()[0][0]
             others = [pyarrow.table(table).num_rows, len(pandas.DataFrame.from_arrow(table)), counted]

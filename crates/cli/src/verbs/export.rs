@@ -61,6 +61,8 @@ enum Table {
     Callbacks,
     /// A row a phase or gap of a cycle.
     Phases,
+    /// A row a cycle.
+    Cycles,
 }
 
 /// Runs the verb.
@@ -191,6 +193,7 @@ fn table(
     let which = match table {
         Table::Callbacks => Which::Callbacks,
         Table::Phases => Which::Phases,
+        Table::Cycles => Which::Cycles,
     };
     let sources: Vec<Source<'_>> = labels
         .iter()

@@ -1,4 +1,4 @@
-//! Callbacks or cycles as a Parquet table, for fleets of captures. The schema
+//! Callbacks, phases or cycles as a Parquet table, for fleets of captures. The schema
 //! is documented in `docs/parquet-schema.md`; a test holds the two together.
 //!
 //! Column by column through `parquet`'s own writer: the columnar types of
@@ -6,11 +6,12 @@
 
 mod callbacks;
 mod column;
+mod cycles;
 mod phases;
 
-pub use column::Source;
+pub use column::{Column, Source, Texts, Values};
 
-use column::{Columns, Kind, Values};
+use column::{Columns, Kind};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -33,6 +34,29 @@ pub enum Table {
     Callbacks,
     /// A row a phase of a cycle.
     Phases,
+    /// A row a cycle.
+    Cycles,
+}
+
+impl Table {
+    fn columns(self) -> Columns {
+        match self {
+            Table::Callbacks => callbacks::COLUMNS,
+            Table::Phases => phases::COLUMNS,
+            Table::Cycles => cycles::COLUMNS,
+        }
+    }
+
+    /// Rows of the cycles of `source`, in columns with their names; `before` are the cycles of
+    /// sources before it.
+    pub fn rows(self, source: &Source<'_>, before: usize) -> Vec<(&'static str, Values)> {
+        let rows = match self {
+            Table::Callbacks => callbacks::rows(source, before),
+            Table::Phases => phases::rows(source, before),
+            Table::Cycles => cycles::rows(source, before),
+        };
+        self.columns().iter().map(|(name, _)| *name).zip(rows).collect()
+    }
 }
 
 /// Writes `table` over all cycles of `sources`.
@@ -40,11 +64,7 @@ pub enum Table {
 /// # Errors
 /// If `out` cannot be written.
 pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Result<()> {
-    let columns = match table {
-        Table::Callbacks => callbacks::COLUMNS,
-        Table::Phases => phases::COLUMNS,
-    };
-    let schema = Arc::new(parse_message_type(&message(columns))?);
+    let schema = Arc::new(parse_message_type(&message(table.columns()))?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("dormouse {}", env!("CARGO_PKG_VERSION")))
@@ -53,13 +73,10 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
     // A row group a capture, so memory holds one capture's columns.
     let mut before = 0;
     for source in sources {
-        let rows = match table {
-            Table::Callbacks => callbacks::rows(source, before),
-            Table::Phases => phases::rows(source, before),
-        };
+        let rows = table.rows(source, before);
         before += source.capture.cycles.len();
         let mut group = file.next_row_group()?;
-        for column in rows {
+        for (_, column) in rows {
             let Some(mut writer) = group.next_column()? else { break };
             match (writer.untyped(), column) {
                 (ColumnWriter::ByteArrayColumnWriter(w), Values::Text(c)) => {
