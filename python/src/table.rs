@@ -1,10 +1,15 @@
 //! Tables that other libraries take without copying: the PyCapsule interface of Arrow.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader,
+    StringArray,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_json::ReaderBuilder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
+use dormouse::rows::{Column, Rows, Texts, Values};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,6 +36,47 @@ fn kind(word: &str) -> PyResult<DataType> {
         "boolean" => DataType::Boolean,
         _ => return Err(PyValueError::new_err(format!("{word} is no type of a column"))),
     })
+}
+
+impl Table {
+    /// The rows of an input, of each of its machines.
+    pub(crate) fn of(rows: Rows) -> PyResult<Table> {
+        let batch = |columns: Vec<(&'static str, Values)>| -> PyResult<RecordBatch> {
+            let named = |(name, values)| Ok((name, array(values)?, true));
+            let named: PyResult<Vec<_>> = columns.into_iter().map(named).collect();
+            RecordBatch::try_from_iter_with_nullable(named?).map_err(wrong)
+        };
+        let batches = rows.into_iter().map(batch).collect::<PyResult<Vec<_>>>()?;
+        let schema = batches.first().map_or(Arc::new(Schema::empty()), RecordBatch::schema);
+        Ok(Table { schema, batches })
+    }
+}
+
+fn array(values: Values) -> PyResult<ArrayRef> {
+    Ok(match values {
+        Values::Text(c) => Arc::new(texts(c)?),
+        Values::Whole(c) => Arc::new(Int64Array::from_iter(each(&c.levels, &c.values))),
+        Values::Flag(c) => Arc::new(BooleanArray::from_iter(each(&c.levels, &c.values))),
+    })
+}
+
+/// Of each row the value, if it has one.
+fn each<'a, T: Copy>(levels: &'a [i16], values: &'a [T]) -> impl Iterator<Item = Option<T>> + 'a {
+    let mut values = values.iter().copied();
+    levels.iter().map(move |level| if *level == 0 { None } else { values.next() })
+}
+
+fn texts(column: Column<Texts>) -> PyResult<StringArray> {
+    let mut offsets = vec![0_i32];
+    let mut at = 0;
+    for end in each(&column.levels, &column.values.ends) {
+        at = end.map_or(Ok(at), i32::try_from).map_err(wrong)?;
+        offsets.push(at);
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    let nulls = NullBuffer::from_iter(column.levels.iter().map(|level| *level != 0));
+    let bytes = Buffer::from_vec(column.values.bytes);
+    StringArray::try_new(offsets, bytes, Some(nulls)).map_err(wrong)
 }
 
 #[pymethods]

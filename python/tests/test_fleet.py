@@ -19,9 +19,11 @@ from unittest import mock
 
 import numpy as np
 import pyarrow
+from pyarrow import parquet
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
+import dormouse
 from dormouse import fleet
 from dormouse.fleet import ask, intake, tables
 
@@ -80,6 +82,58 @@ class Folder(unittest.TestCase):
         with open(path, "w") as f:
             f.write(text)
         return path
+
+
+class OneReading(unittest.TestCase):
+    """What comes into tables is what the command says of the same input with `--redact=KEY`."""
+
+    def told(self, path, key):
+        code, out, err = dormouse._native.run(["show", "--json", f"--redact={key}", "--", path])
+        return json.loads(out) if out else " ".join(err.decode().removeprefix("dormouse: ").split())
+
+    def exported(self, path, key, table):
+        with tempfile.TemporaryDirectory() as folder:
+            file = folder + "/table.parquet"
+            words = ["export", f"--redact={key}", "--to", "parquet", "--set", f"table={table}", "-o", file, "--", path]
+            code, _, err = dormouse._native.run(words)
+            return parquet.read_table(file).drop_columns(["capture"]) if not code else None
+
+    def test_every_input_of_the_tree_is_said_alike(self):
+        secret = bytes(range(32))
+        folders = ("captures", "crates/cli/tests/fixtures", "crates/read/tests/fixtures")
+        files = [str(p) for f in folders for p in sorted((ROOT / f).rglob("*")) if p.is_file()]
+        slept = 0
+        with tempfile.NamedTemporaryFile("w") as key:
+            key.write(secret.hex())
+            key.flush()
+            for path in files:
+                with self.subTest(path=path):
+                    told = self.told(path, key.name)
+                    try:
+                        hosts, cycles, phases, callbacks, texts = dormouse._native.held(path, secret)
+                    except ValueError as e:
+                        self.assertIsInstance(told, str)
+                        self.assertEqual(" ".join(str(e).split()), told)
+                        continue
+                    cycles = pyarrow.table(cycles).to_pylist()
+                    self.assertEqual(hosts, [c["host"] or "" for c in told["cycles"]])
+                    same = ("number", "mode", "outcome", "first_after_boot", "suspend_ns", "resume_ns", "asleep_ns",
+                            "wall_clock_ns", "kernel", "model")
+                    self.assertEqual([[c[k] for k in same] for c in cycles], [[c[k] for k in same] for c in told["cycles"]])
+                    for c, t in zip(cycles, told["cycles"]):
+                        device = t["outcome_device"]
+                        self.assertEqual(c["failed_device"], None if device is None else told["devices"][device][0])
+                        self.assertEqual(c["failed_error"], t["outcome_errno"])
+                        self.assertEqual(c["wakers"], None if t["wakers"] is None else ", ".join(t["wakers"]))
+                    told_findings, found = list(dormouse._findings({"texts": told.get("texts", [])})), list(
+                        dormouse._findings({"texts": json.loads(texts)}))
+                    self.assertEqual([(f["id"], f["sentence"]) for f in found], [(f["id"], f["sentence"]) for f in told_findings])
+                    for name, table in (("phases", phases), ("callbacks", callbacks)):
+                        exported, table = self.exported(path, key.name, name), pyarrow.table(table)
+                        if cycles:
+                            self.assertTrue(exported.drop_columns(["host"]).equals(table.drop_columns(["capture", "host"])))
+                    slept += bool(cycles)
+        self.assertGreater(slept, 30)
 
 
 class Ingest(Folder):
@@ -151,6 +205,14 @@ class Ingest(Folder):
             with self.assertRaisesRegex(fleet.FleetError, "does not start .* ended with 3.; nothing was written"):
                 fleet.ingest(self.inputs, self.place, workers=2)
         self.assertEqual(fleet.ingest(self.inputs, self.place, workers=2).read, 2)
+
+    def test_a_reader_that_is_ended_while_it_starts_is_started_again(self):
+        self.logs(2)
+        once = os.path.join(self.folder, "once")
+        ends = f"import os; os.path.exists({once!r}) or (open({once!r}, 'w').close(), os.kill(os.getpid(), 9))\n"
+        with mock.patch.object(intake, "READER", [*intake.READER[:-1], ends + intake.READER[-1]]):
+            self.assertEqual(fleet.ingest(self.inputs, self.place, workers=1).read, 2)
+        self.assertTrue(os.path.exists(once))
 
     def test_tables_name_no_machine_and_no_owner(self):
         self.logs(2)

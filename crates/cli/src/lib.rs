@@ -15,6 +15,8 @@ mod asked;
 mod changes;
 mod exit;
 mod redact;
+#[cfg(feature = "parquet")]
+pub mod rows;
 mod surface;
 #[cfg(test)]
 mod typed;

@@ -8,6 +8,8 @@ use clap::{Arg, ArgAction, value_parser};
 use dormouse_app::failure::Usage;
 use dormouse_app::redact::Redactor;
 use dormouse_base::capture::Capture;
+#[cfg(feature = "parquet")]
+use dormouse_base::names::Sym;
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
 use sha2::{Digest, Sha256};
@@ -122,6 +124,27 @@ fn word_of(key: &[u8; 32], host: &str) -> String {
     outer[..16].iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// Lets `answer` speak for others, with hosts called by `key`. It learns names of captures and
+/// brings here itself what it says.
+#[cfg(feature = "parquet")]
+pub(crate) fn keyed<T>(key: [u8; 32], given: &Given, answer: impl FnOnce() -> T) -> T {
+    let mut redactor = Redactor::default().naming_hosts(move |host| word_of(&key, host));
+    given.each_untold(&mut |text| redactor.learn(text));
+    NOW.set(Some(Now { redactor, done: true }));
+    let said = answer();
+    NOW.set(None);
+    said
+}
+
+/// Learns the names of a capture.
+#[cfg(feature = "parquet")]
+pub(crate) fn learn(capture: &Capture) {
+    let names = &capture.names;
+    let all = (0..names.len()).map(|n| names.get(Sym(n as u32)));
+    let all = all.collect::<Vec<_>>().join("\n");
+    NOW.with_borrow_mut(|n| n.iter_mut().for_each(|n| n.redactor.learn(all.as_bytes())));
+}
+
 /// Lets a command answer; `redact` says whether for others. Without inputs it speaks of the
 /// machine below `root`.
 pub(crate) fn answered(
@@ -163,6 +186,13 @@ pub(crate) fn text(text: Vec<u8>) -> Vec<u8> {
 /// The same of a name.
 pub(crate) fn name(name: &str) -> String {
     String::from_utf8_lossy(&text(name.into())).into_owned()
+}
+
+/// The same of the name of a host, which nothing beside it tells.
+#[cfg(feature = "parquet")]
+pub(crate) fn host(host: &str) -> String {
+    let said = name(&format!("hostname={host}"));
+    said.strip_prefix("hostname=").unwrap_or(&said).into()
 }
 
 /// A capture with names that may be said, for forms that are no text.

@@ -4,6 +4,7 @@ use crate::container::{Bytes, Door};
 use crate::detect::{Format, detect};
 use crate::doctor::Heard;
 use crate::error::ReadError;
+use crate::ftrace::without_callbacks;
 use crate::idle::{IdleReading, Keep};
 use crate::input::{Input, Options};
 use crate::pass::{Reading, Wanted};
@@ -94,6 +95,11 @@ impl Given {
         }
     }
 
+    /// The same without the events of callbacks, of which captures have all names.
+    pub fn each_untold(&self, each: &mut dyn FnMut(&[u8])) {
+        self.each_content(&mut |bytes| each(&without_callbacks(bytes)));
+    }
+
     fn inputs(&self) -> Vec<Input> {
         self.paths.iter().map(Input::from_arg).collect()
     }
@@ -111,6 +117,14 @@ impl Given {
         let _ = self.idle.set(Ok(Rc::new(idle)));
         let _ = self.storage.set(Ok(Rc::new(storage)));
         let _ = self.power.set(Ok(Rc::new(power)));
+        let _ = self.heard.set(Ok(Rc::new(Sleep::of(r))));
+    }
+
+    /// Reads system sleep and what each text says in one pass, for whoever will ask for both.
+    pub fn read_told(&self) {
+        let wanted = Wanted { heard: true, said: true, ..Wanted::SLEEP };
+        let Ok(mut r) = self.read(wanted) else { return };
+        let _ = self.said.set(Ok(Rc::new(std::mem::take(&mut r.said))));
         let _ = self.heard.set(Ok(Rc::new(Sleep::of(r))));
     }
 

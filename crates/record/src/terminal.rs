@@ -192,8 +192,8 @@ pub fn wrote(path: &std::path::Path, more: &str) {
     remarked(&text);
 }
 
-/// Says on standard error what went wrong. Names in it may come from anywhere.
-pub fn complain(error: &anyhow::Error) {
+/// What an error says, with its causes.
+pub fn whole(error: &anyhow::Error) -> String {
     let mut whole = String::new();
     for cause in error.chain().map(ToString::to_string) {
         // Some errors name their cause themselves.
@@ -204,8 +204,13 @@ pub fn complain(error: &anyhow::Error) {
             whole.push_str(&cause);
         }
     }
+    whole
+}
+
+/// Says on standard error what went wrong. Names in it may come from anywhere.
+pub fn complain(error: &anyhow::Error) {
     let mut page = Page::new(false);
-    for (i, line) in format!("{}: {whole}", program()).lines().enumerate() {
+    for (i, line) in format!("{}: {}", program(), whole(error)).lines().enumerate() {
         let line = dormouse_words::text::safe(line);
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, if i == 0 { 2 } else { indent + 2 }, &line);

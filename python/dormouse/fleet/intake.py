@@ -10,15 +10,13 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from dormouse import __version__, _findings, _native, _refused
+from dormouse import __version__, _findings, _native
 
 from .tables import SCHEMAS, UNKNOWN, Dataset, FleetError, Misused, machine_by, machine_of
 
@@ -54,69 +52,40 @@ class Ingested(NamedTuple):
 _OF_CYCLE = ("machine", "model", "month", "kernel")
 
 
-def _told(words, path):
-    """What the command answers. It alone opens the file."""
-    code, out, err = _native.run([*words, "--", path])
-    return code, out, _refused(code, err.decode(errors="replace").strip())
-
-
-def _shown(path, key):
-    _, out, error = _told(["show", "--json", f"--redact={key}"], path)
-    try:
-        return json.loads(out)
-    except ValueError:
-        raise error from None
-
-
-def _exported(path, table, folder, key):
-    file = os.path.join(folder, "table.parquet")
-    words = ["export", f"--redact={key}", "--to", "parquet", "--set", f"table={table}", "-o", file]
-    code, _, error = _told(words, path)
-    if code:
-        raise error
-    rows = pq.read_table(file)
-    os.remove(file)
-    return rows
-
-
 def _month(seconds):
     # Before 2000 a clock was never set.
     return time.strftime("%Y-%m", time.gmtime(seconds)) if 946_684_800 < seconds < 7e9 else UNKNOWN
 
 
-def _heads(cycles, month, named):
+def _heads(cycles, hosts, month, named):
     """Of each cycle what its rows repeat; `named` says which machine a host is."""
-    heads = []
-    for c in cycles:
-        clock = c["wall_clock_ns"]
-        heads.append({"machine": named(c["host"]), "model": c["model"] or UNKNOWN, "kernel": c["kernel"],
-                      "month": month if clock is None else _month(clock / 1e9)})
-    return heads
+    every = zip(hosts, *(cycles.column(n).to_pylist() for n in ("model", "kernel", "wall_clock_ns"))) if hosts else ()
+    machines = {host: named(host) for host in set(hosts)}
+    return [{"machine": machines[host], "model": model or UNKNOWN, "kernel": kernel,
+             "month": month if clock is None else _month(clock / 1e9)} for host, model, kernel, clock in every]
 
 
 def _shaped(schema, rows, head, heads=None):
     """`rows` with the columns of `schema`: those of the recording are the same in each row, those
     of a cycle come by its number."""
+    if not rows.num_rows:
+        return schema.empty_table()
     place = None if heads is None else pc.subtract(rows.column("number"), 1)
-    columns = []
+    there, columns = set(rows.column_names), []
     for field in schema:
         if place is not None and field.name in _OF_CYCLE:
-            columns.append(pa.array([h[field.name] for h in heads], field.type).take(place))
+            every = {h[field.name] for h in heads}
+            columns.append(pa.repeat(pa.scalar(every.pop(), field.type), rows.num_rows) if len(every) == 1 else
+                           pa.array([h[field.name] for h in heads], field.type).take(place))
         elif field.name in head:
             columns.append(pa.repeat(pa.scalar(head[field.name], field.type), rows.num_rows))
         elif field.name == "cycle":
-            columns.append(rows.column("number").cast(field.type))
-        elif field.name in rows.column_names:
-            columns.append(rows.column(field.name).cast(field.type))
+            columns.append(rows.column("number"))
+        elif field.name in there:
+            columns.append(rows.column(field.name))
         else:
             columns.append(pa.nulls(rows.num_rows, field.type))
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _cycle_row(c, devices):
-    return {**{k: c[k] for k in ("number", "mode", "outcome", "first_after_boot", "suspend_ns", "resume_ns", "asleep_ns")},
-            "failed_device": None if c["outcome_device"] is None else devices[c["outcome_device"]][0],
-            "failed_error": c["outcome_errno"], "wakers": None if c["wakers"] is None else ", ".join(c["wakers"])}
 
 
 def _one(values, otherwise=None):
@@ -125,31 +94,23 @@ def _one(values, otherwise=None):
     return every.pop() if len(every) == 1 else otherwise
 
 
-def _read(recording, path, key, machine, folder):
-    """The tables of a file but that of recordings, and the columns of the recording itself."""
-    keyed = os.path.join(folder, "key")
-    with open(keyed, "w") as f:
-        f.write(key.hex())
-    shown = _shown(path, keyed)
-    cycles = shown["cycles"]
+def _read(recording, path, key, machine):
+    """The tables of a file but that of recordings, and the columns of the recording itself. The
+    command alone opens the file, once."""
+    hosts, *rows, texts = _native.held(path, key)
+    rows = dict(zip(("cycle", "phase", "callback"), map(pa.table, rows)))
     of_folder = os.path.basename(os.path.dirname(os.path.abspath(path)))
-    heads = _heads(cycles, _month(os.stat(path).st_mtime),
+    month = _month(os.stat(path).st_mtime)
+    heads = _heads(rows["cycle"], hosts, month,
                    lambda host: machine_of(key, of_folder) if machine == "folder" else machine_by(key, host))
     head = {"recording": recording, "batch": 0, "machine": _one(h["machine"] for h in heads),
             "model": _one((h["model"] for h in heads), UNKNOWN), "kernel": _one(h["kernel"] for h in heads),
-            "month": heads[0]["month"] if heads else _month(os.stat(path).st_mtime)}
+            "month": heads[0]["month"] if heads else month}
     fixed = {k: head[k] for k in ("recording", "batch")}
-    fields = [f for f in SCHEMAS["cycle"] if f.name not in head and f.name != "cycle"]
-    rows = pa.Table.from_pylist([_cycle_row(c, shown["devices"]) for c in cycles],
-                                schema=pa.schema([*fields, ("number", pa.int64())]))
-    tables = {"cycle": _shaped(SCHEMAS["cycle"], rows, fixed, heads)}
-    for name, any_of in (("phase", "rows"), ("callback", "devices")):
-        if any(c[any_of] for c in cycles):
-            rows = _exported(path, name + "s", folder, keyed)
-            tables[name] = _shaped(SCHEMAS[name], rows, fixed, heads)
+    tables = {name: _shaped(SCHEMAS[name], of, fixed, heads) for name, of in rows.items()}
     inner = pa.schema([f for f in SCHEMAS["finding"] if f.name not in head])
-    rows = [{f.name: row.get(f.name) for f in inner} for row in _findings(shown)]
-    tables["finding"] = _shaped(SCHEMAS["finding"], pa.Table.from_pylist(rows, schema=inner), head)
+    found = [{f.name: row.get(f.name) for f in inner} for row in _findings({"texts": json.loads(texts)})]
+    tables["finding"] = _shaped(SCHEMAS["finding"], pa.Table.from_pylist(found, schema=inner), head)
     return tables, head
 
 
@@ -159,8 +120,7 @@ def read_file(recording, path, key, machine="host"):
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
     try:
         size = os.path.getsize(path)
-        with tempfile.TemporaryDirectory(prefix="dormouse-") as folder:
-            read, head = _read(recording, path, key, machine, folder)
+        read, head = _read(recording, path, key, machine)
         tables |= read
     except Exception as e:  # whatever it is, it is the file's row and no stop
         unread = " ".join(str(e).replace(path, "it").replace(os.path.basename(path) or path, "it").split()) or repr(e)
@@ -231,14 +191,19 @@ class _Reader:
         self._process, self._closed = None, False
 
     def start(self):
-        self._process = subprocess.Popen([*READER, *(p or os.getcwd() for p in sys.path)],
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        try:
-            pickle.load(self._process.stdout)
-        except EOFError:
-            code = self.end()
-            raise FleetError(f"a process that reads files does not start ({READER[0]} ended with {code}); "
-                             "nothing was written") from None
+        for left in reversed(range(3)):
+            # Each reader is one of several: threads of its own would only wait for each other.
+            self._process = subprocess.Popen([*READER, *(p or os.getcwd() for p in sys.path)], stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, env={**os.environ, "RAYON_NUM_THREADS": "1"})
+            try:
+                pickle.load(self._process.stdout)
+                return
+            except EOFError:
+                code = self.end()
+            # One that a signal ended may start the next time.
+            if code >= 0 or not left or self._closed:
+                raise FleetError(f"a process that reads files does not start ({READER[0]} ended with {code}); "
+                                 "nothing was written")
 
     def close(self):
         """Ends a task that nobody waits for any more."""
@@ -332,7 +297,8 @@ def _by_ray(tasks, workers, key, machine):
             task = waiting.pop(done)
             try:
                 yield task, ray.get(done)
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError,
+                    ray.exceptions.LocalRayletDiedError, ray.exceptions.ObjectLostError):
                 if len(task) == 1:
                     yield task, _dead(*task[0])
                 else:

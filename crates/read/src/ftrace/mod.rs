@@ -8,6 +8,7 @@
 mod beside;
 mod callback;
 pub(crate) mod line;
+mod untold;
 mod uses;
 
 use crate::event::{EventSink, Kind, Known, Stamp, TraceEvent, Unused, is_kept};
@@ -17,6 +18,7 @@ use dormouse_base::complete::LostKind;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::time::Ns;
 use line::{Columns, HEAD, Line, Raw, Task, Unit};
+pub(crate) use untold::without_callbacks;
 use uses::{Use, Uses};
 
 /// How far the clocks of two CPUs may lie apart.
