@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from dormouse import __version__, _findings, _native
 
-from .tables import SCHEMAS, UNKNOWN, Dataset, FleetError, Misused, machine_by, machine_of
+from .tables import EMPTY, SCHEMAS, UNKNOWN, Dataset, FleetError, Misused, machine_by, machine_of
 
 # A task of a worker: enough that handing it over costs little, few enough that what a dead
 # worker loses is soon read again one by one.
@@ -65,11 +65,12 @@ def _heads(cycles, hosts, month, named):
              "month": month if clock is None else _month(clock / 1e9)} for host, model, kernel, clock in every]
 
 
-def _shaped(schema, rows, head, heads=None):
-    """`rows` with the columns of `schema`: those of the recording are the same in each row, those
+def _shaped(name, rows, head, heads=None):
+    """`rows` with the columns of a table: those of the recording are the same in each row, those
     of a cycle come by its number."""
     if not rows.num_rows:
-        return schema.empty_table()
+        return EMPTY[name]
+    schema = SCHEMAS[name]
     place = None if heads is None else pc.subtract(rows.column("number"), 1)
     there, columns = set(rows.column_names), []
     for field in schema:
@@ -107,17 +108,17 @@ def _read(recording, path, key, machine):
             "model": _one((h["model"] for h in heads), UNKNOWN), "kernel": _one(h["kernel"] for h in heads),
             "month": heads[0]["month"] if heads else month}
     fixed = {k: head[k] for k in ("recording", "batch")}
-    tables = {name: _shaped(SCHEMAS[name], of, fixed, heads) for name, of in rows.items()}
+    tables = {name: _shaped(name, of, fixed, heads) for name, of in rows.items()}
     inner = pa.schema([f for f in SCHEMAS["finding"] if f.name not in head])
     found = [{f.name: row.get(f.name) for f in inner} for row in _findings({"texts": json.loads(texts)})]
-    tables["finding"] = _shaped(SCHEMAS["finding"], pa.Table.from_pylist(found, schema=inner), head)
+    tables["finding"] = _shaped("finding", pa.Table.from_pylist(found, schema=inner), head) if found else EMPTY["finding"]
     return tables, head
 
 
 def read_file(recording, path, key, machine="host"):
     """The five tables of one file, as Arrow; of one that cannot be read, a row with its reason."""
     head, unread, size = _unknown(recording), None, None
-    tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+    tables = dict(EMPTY)
     try:
         size = os.path.getsize(path)
         read, head = _read(recording, path, key, machine)
@@ -142,8 +143,7 @@ def _dead(recording, path):
     """The rows of a file that ended its reader."""
     why = f"its reader died, or took longer than {SECONDS_A_FILE} s: a fault of dormouse, or memory ran out"
     size = os.path.getsize(path) if os.path.exists(path) else None
-    return {**{n: s.empty_table() for n, s in SCHEMAS.items()},
-            "recording": _recording(_unknown(recording), size, 0, 0, why)}
+    return {**EMPTY, "recording": _recording(_unknown(recording), size, 0, 0, why)}
 
 
 def _joined(many):

@@ -47,6 +47,8 @@ SCHEMAS = {
     "recording": pa.schema([*_HEAD, ("bytes", pa.int64()), ("sleeps", pa.int64()), ("callbacks", pa.int64()),
                             ("unread", pa.string()), ("reader", pa.string())]),
 }
+# Made once: a table costs as much as reading a short log.
+EMPTY = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
 PARTITIONS = ["model", "month"]
 UNKNOWN = "unknown"
 # How often a commit is tried where another writer was faster; appends alone do not get in each other's way.
