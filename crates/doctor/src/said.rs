@@ -8,8 +8,7 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
-use crate::rules::back;
-use crate::stage::{Stages, passed};
+use crate::stage::{Stages, passed, phase_took};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -219,7 +218,7 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
 /// Where a part of an attempt begins that message `at` begins: a phase that ends there was
 /// under way in the lines before it, for as long as the kernel says that it took.
 fn inside(case: &Case, at: usize) -> usize {
-    let took = back::phase(&case.messages[at]).map(|p| p.2);
+    let took = phase_took(&case.messages[at]).map(|p| p.2);
     let Some((end, took)) = case.messages[at].time.zip(took) else { return at };
     let begins = |m: &Message| m.time.is_some_and(|t| t >= end - took && t <= end);
     let before = case.messages[..at].iter().rev();

@@ -2,7 +2,7 @@
 //! core before it (kernel/power/suspend.c, kernel/power/hibernate.c,
 //! drivers/base/power/main.c:dpm_show_time, 3.0 to 7.3).
 
-use crate::message::Message;
+use crate::message::{Message, seconds, thousandths};
 use crate::refusal;
 use crate::stack::Frame;
 use dormouse_base::phase::{Direction, Phase};
@@ -418,4 +418,30 @@ fn of_a_bus(f: &Frame) -> Option<Stage> {
         "resume_noirq" => Stage::new(Resume, Some(Phase::ResumeNoirq)),
         _ => return None,
     })
+}
+
+/// `PM: resume of devices complete after 48120.000 msecs`
+/// (drivers/base/power/main.c:dpm_show_time), `PM: resume devices took 48.120 seconds`
+/// (kernel/power/suspend_test.c:suspend_test_finish).
+pub(crate) fn phase_took(m: &Message) -> Option<(Direction, String, Ns)> {
+    let way = |front: &str| {
+        let up = ["resume", "thaw", "restore", "recover"].iter().any(|w| front.contains(w));
+        let down = ["suspend", "freeze", "poweroff", "quiesce"].iter().any(|w| front.contains(w));
+        (up || down).then_some(if up { Direction::Resume } else { Direction::Suspend })
+    };
+    if let Some((front, rest)) = m.text.split_once(" of devices complete after ") {
+        let front = front.rsplit(": ").next().unwrap_or(front);
+        let ns = i64::try_from(thousandths(rest)?).ok()?.checked_mul(1_000)?;
+        return Some((way(front)?, front.to_string(), Ns(ns)));
+    }
+    // The same as the words of its warning, in milliseconds (since 4.10).
+    let component =
+        m.text.strip_prefix("Component: ").and_then(|c| c.split_once(" devices, time: "));
+    if let Some((front, ms)) = component {
+        let ns = ms.trim().parse::<i64>().ok()?.checked_mul(1_000_000)?;
+        return Some((way(front)?, front.to_string(), Ns(ns)));
+    }
+    let (front, rest) = m.text.split_once(" devices took ")?;
+    let front = front.rsplit(": ").next().unwrap_or(front);
+    Some((way(front)?, front.to_string(), seconds(rest)?))
 }

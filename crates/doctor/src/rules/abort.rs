@@ -3,7 +3,7 @@
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
-use super::{host, power_state, stuck};
+use super::{host, stuck};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -65,7 +65,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     unknown(case, out);
     retries(case, out);
     stuck::judge(case, out);
-    power_state::judge(case, out);
     processors(case, out);
     core(case, out);
     no_way_back(case, out);
@@ -128,10 +127,14 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// How the bus of PCI says that a device is in no other state
+/// (drivers/pci/pci.c:pci_power_up, 6.12).
+pub(super) const CHANGE: &str = " Unable to change power state from ";
+
 /// The device that a line speaks of, and its driver: `DRIVER DEVICE: …`.
 pub(crate) fn owner(text: &str) -> Device {
     let owner = text.split(": ").next().unwrap_or("");
-    let owner = owner.split(power_state::CHANGE).next().unwrap_or("");
+    let owner = owner.split(CHANGE).next().unwrap_or("");
     // What subsystems put before a message of that weight, such as ACPICA, is none either.
     if ["Error", "Warning", "Error (bug)", "ERROR", "error"].iter().any(|w| owner.ends_with(w)) {
         return Device::default();

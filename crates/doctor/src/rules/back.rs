@@ -6,9 +6,9 @@ use super::reset;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::{Message, seconds, thousandths};
+use crate::message::{Message, thousandths};
 use crate::said::{complains, kind};
-use crate::stage::{is_over, passed};
+use crate::stage::{is_over, passed, phase_took};
 use crate::waits;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
@@ -87,35 +87,9 @@ fn not_ready(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// `PM: resume of devices complete after 48120.000 msecs`
-/// (drivers/base/power/main.c:dpm_show_time), `PM: resume devices took 48.120 seconds`
-/// (kernel/power/suspend_test.c:suspend_test_finish).
-pub(crate) fn phase(m: &Message) -> Option<(Direction, String, Ns)> {
-    let way = |front: &str| {
-        let up = ["resume", "thaw", "restore", "recover"].iter().any(|w| front.contains(w));
-        let down = ["suspend", "freeze", "poweroff", "quiesce"].iter().any(|w| front.contains(w));
-        (up || down).then_some(if up { Direction::Resume } else { Direction::Suspend })
-    };
-    if let Some((front, rest)) = m.text.split_once(" of devices complete after ") {
-        let front = front.rsplit(": ").next().unwrap_or(front);
-        let ns = i64::try_from(thousandths(rest)?).ok()?.checked_mul(1_000)?;
-        return Some((way(front)?, front.to_string(), Ns(ns)));
-    }
-    // The same as the words of its warning, in milliseconds (since 4.10).
-    let component =
-        m.text.strip_prefix("Component: ").and_then(|c| c.split_once(" devices, time: "));
-    if let Some((front, ms)) = component {
-        let ns = ms.trim().parse::<i64>().ok()?.checked_mul(1_000_000)?;
-        return Some((way(front)?, front.to_string(), Ns(ns)));
-    }
-    let (front, rest) = m.text.split_once(" devices took ")?;
-    let front = front.rsplit(": ").next().unwrap_or(front);
-    Some((way(front)?, front.to_string(), seconds(rest)?))
-}
-
 fn long(case: &Case, out: &mut Vec<Finding>) {
     for direction in [Direction::Suspend, Direction::Resume] {
-        let of = |m: &Message| phase(m).filter(|p| p.0 == direction && p.2 >= LONG);
+        let of = |m: &Message| phase_took(m).filter(|p| p.0 == direction && p.2 >= LONG);
         let words = [" of devices complete after ", " devices took ", " devices, time: "];
         let said = case.messages.having_any(&words);
         let kernel = said.filter(|(_, m)| m.trust.is_of_a_kernel());
@@ -154,7 +128,7 @@ fn others(case: &Case, at: usize, name: &str, t: Ns) -> String {
     let ends = case.messages.having_any(&[" of devices complete after "]);
     let same = ends.filter(|(i, m)| *i != at && m.trust.is_of_a_kernel());
     let mut took: Vec<Ns> =
-        same.filter_map(|(_, m)| phase(m).filter(|p| p.1 == name)).map(|p| p.2).collect();
+        same.filter_map(|(_, m)| phase_took(m).filter(|p| p.1 == name)).map(|p| p.2).collect();
     took.sort_unstable();
     match took[..] {
         [.., most] if most > Ns(t.0 / 2) => String::new(),

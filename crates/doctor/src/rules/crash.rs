@@ -75,7 +75,7 @@ fn enclosed(case: &Case, at: usize) -> Option<Stage> {
     let time = case.messages[at].time?;
     let behind = case.messages[at..].iter().take(LONGEST);
     behind.filter(|m| m.trust.is_of_a_kernel()).find_map(|m| {
-        let (direction, name, took) = super::back::phase(m)?;
+        let (direction, name, took) = crate::stage::phase_took(m)?;
         let word = name.strip_prefix("PM: ").unwrap_or(&name);
         let phase = match (direction, word.split(' ').next()?) {
             (Direction::Suspend, "late") => Phase::Late,

@@ -1,7 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
-pub(crate) mod back;
+mod back;
 mod clock;
 mod crash;
 mod damage;
@@ -41,9 +41,10 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 27] = [
+pub(crate) const ALL: [Rule; 28] = [
     freezer::judge,
     abort::judge,
+    power_state::judge,
     clock::judge,
     mode::judge,
     platform::judge,

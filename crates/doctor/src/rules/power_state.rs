@@ -1,6 +1,6 @@
 //! Devices that could not be brought into a power state.
 
-use super::abort::owner;
+use super::abort::{CHANGE, owner};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -71,8 +71,6 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(f.shown_by(lines(said)));
     }
 }
-
-pub(super) const CHANGE: &str = " Unable to change power state from ";
 
 /// The method of firmware that switches a power resource on and that was given up just before
 /// message `at`, and why: `ACPI Error: Aborting method \_SB.PEG0._ON due to previous error
