@@ -199,12 +199,9 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
             .says(format!("Hibernation failed; the kernel says why: \"{}\".", first.text.trim())),
     };
     // What is written needs room in swap, what is made needs memory.
-    let full = said.iter().any(|m| {
-        m.has("swap writer")
-            || m.has("saving failed: -28")
-            || m.has("no free swap")
-            || m.has("swap space")
-    });
+    // kernel/power/swap.c:swsusp_write, 6.12; -28 is ENOSPC.
+    let room = ["swap writer", "saving failed: -28", "Not enough free swap"];
+    let full = said.iter().any(|m| room.iter().any(|w| m.has(w)));
     let advice = match full {
         true => {
             "Give swap room: swapon --show says what is free of it; the image needs up to two fifths of memory, or what /sys/power/image_size says."
