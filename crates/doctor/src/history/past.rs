@@ -4,8 +4,7 @@ use super::Row;
 use crate::case::Case;
 use crate::message::timekeeping;
 use crate::rules::irq;
-use crate::rules::night::again::was_refused;
-use crate::rules::night::turns::{Turn, turns};
+use crate::rules::night::turns::{Turn, turns, was_refused};
 use dormouse_base::time::Ns;
 
 /// Who tells of rows that logs filled.

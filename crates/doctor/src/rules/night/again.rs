@@ -1,13 +1,12 @@
 //! Short sleeps again and again: a loop, by the clock on the wall.
 
 use super::rounds;
-use super::turns::{Turn, turns};
+use super::turns::{Turn, messages_of, turns, was_refused};
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::Message;
 use crate::night::machine::Owner;
 use crate::night::{Fact, Item};
-use crate::rules::{abort, irq, wake};
+use crate::rules::{irq, wake};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -19,18 +18,6 @@ pub const TRIED: i64 = 1_000;
 const BREAK: i64 = 90;
 /// So many sleeps in a row are a loop.
 pub(crate) const TURNS: usize = 3;
-
-/// The messages of a turn, and `more` behind it.
-fn messages_of<'a>(case: &'a Case, t: &Turn<'_>, more: usize) -> &'a [Message] {
-    let first = case.messages.partition_point(|m| m.line < t.begin.line);
-    let end = case.messages.partition_point(|m| m.line <= t.end.line) + more;
-    case.messages.get(first..end.min(case.messages.len())).unwrap_or_default()
-}
-
-/// Whether the messages of a turn say that it was given up: no sleep, however long it took.
-pub(crate) fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
-    messages_of(case, t, 0).iter().any(abort::gives_up)
-}
 
 /// The most sleeps in a row that are all short and follow each other so closely that nobody can
 /// have come between; `times` gives the begin and the end of each and how long it slept, ms, or

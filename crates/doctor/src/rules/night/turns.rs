@@ -2,8 +2,9 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::message::timekeeping;
+use crate::message::{Message, timekeeping};
 use crate::night::{Fact, Item};
+use crate::rules::abort;
 
 /// One sleep: begin and end in ms of the wall clock, and its lines.
 pub(crate) struct Turn<'a> {
@@ -41,6 +42,18 @@ pub(crate) fn turns(case: &Case) -> Vec<Turn<'_>> {
         }
     }
     out
+}
+
+/// The messages of a turn, and `more` behind it.
+pub(super) fn messages_of<'a>(case: &'a Case, t: &Turn<'_>, more: usize) -> &'a [Message] {
+    let first = case.messages.partition_point(|m| m.line < t.begin.line);
+    let end = case.messages.partition_point(|m| m.line <= t.end.line) + more;
+    case.messages.get(first..end.min(case.messages.len())).unwrap_or_default()
+}
+
+/// Whether the messages of a turn say that it was given up: no sleep, however long it took.
+pub(crate) fn was_refused(case: &Case, t: &Turn<'_>) -> bool {
+    messages_of(case, t, 0).iter().any(abort::gives_up)
 }
 
 /// Lines of one begin stand so many ms apart at most.
