@@ -15,10 +15,19 @@ pub struct Value {
     pub value: String,
 }
 
+/// Counters of nanoseconds come so far in a hundred days, those of microseconds in 285 years.
+const FULL: u64 = 1 << 53;
+
 impl Value {
     /// Name of the file without its folders.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// The count that it is. What no counter of a machine reaches is damage, and would leave no
+    /// room for sums and shares.
+    pub fn count(&self) -> Option<u64> {
+        self.value.parse().ok().filter(|n| *n < FULL)
     }
 
     /// The folder.
@@ -278,6 +287,12 @@ const ROWS: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_leaves_room_for_sums() {
+        let of = |value: &str| Value { line: 1, path: "x".into(), value: value.into() }.count();
+        assert_eq!((of("7"), of("18446744073709551615"), of("-1")), (Some(7), None, None));
+    }
 
     #[test]
     fn counters_of_attempts_stand_side_by_side() {

@@ -22,7 +22,7 @@ const SYSTEM: [&str; 3] =
     ["slp_s0_residency_usec", "low_power_idle_system_residency_us", "last_hw_sleep"];
 
 fn number(v: &Value) -> Option<u64> {
-    v.value.parse().ok()
+    v.count()
 }
 
 fn is_s2idle(a: &&Attempt) -> bool {

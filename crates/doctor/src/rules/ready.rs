@@ -195,7 +195,7 @@ fn count(list: &str) -> usize {
 /// devices or the freezer failed at all.
 fn failed(case: &Case, out: &mut Vec<Finding>) {
     let stat = |name: &str| last_of(case, &format!("/sys/power/suspend_stats/{name}"));
-    let number = |name: &str| stat(name).and_then(|v| v.value.parse::<u64>().ok());
+    let number = |name: &str| stat(name).and_then(Value::count);
     let (Some(fail), Some(failed)) = (stat("fail"), number("fail").filter(|&n| n > 0)) else {
         return;
     };
@@ -204,7 +204,7 @@ fn failed(case: &Case, out: &mut Vec<Finding>) {
         .values
         .iter()
         .filter(|v| v.folder() == "/sys/power/suspend_stats" && v.name().starts_with("failed_"))
-        .filter_map(|v| v.value.parse::<u64>().ok())
+        .filter_map(Value::count)
         .fold(0, u64::saturating_add);
     let mut evidence = Vec::from([value(fail)]);
     evidence.extend(stat("success").map(value));

@@ -414,10 +414,8 @@ const FEW: usize = 3;
 fn held(case: &Case, out: &mut Vec<Finding>) {
     let mut forbidden: Vec<Finding> = Vec::new();
     for f in folders(case) {
-        let suspended: u64 =
-            f.value("runtime_suspended_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
-        let active: u64 =
-            f.value("runtime_active_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
+        let suspended: u64 = f.value("runtime_suspended_time").and_then(Value::count).unwrap_or(0);
+        let active: u64 = f.value("runtime_active_time").and_then(Value::count).unwrap_or(0);
         // A device whose `control` is `on` is not "enabled" but "forbidden"
         // (drivers/base/power/sysfs.c:rtpm_enabled_show, 6.12 and 7.3).
         let enabled = f.is("runtime_enabled", "enabled") || f.is("runtime_enabled", "forbidden");

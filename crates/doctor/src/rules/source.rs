@@ -107,7 +107,7 @@ fn listed(case: &Case) -> Vec<Source> {
     }
     let source = |(folder, files): &(&str, Vec<&Value>)| {
         let file = |name: &str| files.iter().rfind(|v| v.name() == name).copied();
-        let count = |name: &str| file(name).and_then(|v| v.value.parse::<u64>().ok());
+        let count = |name: &str| file(name).and_then(Value::count);
         let name = file("name").map(|v| v.value.as_str());
         let name = name.unwrap_or(folder.rsplit('/').next().unwrap_or(folder));
         // From 7.x on: a source that was activated once more than it was relaxed is active

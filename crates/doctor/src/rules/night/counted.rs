@@ -80,11 +80,10 @@ const YEAR: u64 = 366 * 86_400;
 
 /// Sleeps that succeeded between the first and the last reading of `suspend_stats`.
 fn succeeded(case: &Case) -> Option<(u64, [Evidence; 2])> {
-    let number = |v: &Value| v.value.parse::<u64>().ok();
-    let mut of = case.values.iter().filter(|v| v.name() == "success" && number(v).is_some());
+    let mut of = case.values.iter().filter(|v| v.name() == "success" && v.count().is_some());
     let first = of.next()?;
     let last = of.rfind(|v| v.path == first.path)?;
-    let by = number(last)?.checked_sub(number(first)?).filter(|n| *n > 0)?;
+    let by = last.count()?.checked_sub(first.count()?).filter(|n| *n > 0)?;
     Some((by, [value(first), value(last)]))
 }
 
@@ -461,7 +460,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
     }
     let parts = platform::kept(case).filter(|k| k.of_parts);
     // Before the first sleep of a boot all of it is as empty.
-    let succeeded = |v: &Value| v.name() == "success" && v.value.parse().is_ok_and(|n: u64| n > 0);
+    let succeeded = |v: &Value| v.name() == "success" && v.count().is_some_and(|n| n > 0);
     let slept = case.night.items.iter().any(|i| matches!(i.fact, Fact::Slept(_)))
         || case.values.iter().any(succeeded)
         || parts.is_some()

@@ -192,8 +192,7 @@ fn sources(case: &Case) -> Vec<Grown> {
     let mut out: Vec<Grown> = Vec::new();
     for v in case.values.iter().filter(of).filter(|v| v.name() == "active_count") {
         let Some(was) = last.insert(&v.path, v) else { continue };
-        let number = |v: &Value| v.value.parse::<u64>().ok();
-        let by = number(v).zip(number(was)).and_then(|(b, a)| b.checked_sub(a));
+        let by = v.count().zip(was.count()).and_then(|(b, a)| b.checked_sub(a));
         let Some(by) = by.filter(|by| *by > 0 && slept(case, was.line, v.line)) else { continue };
         let folder = v.folder().rsplit('/').next().unwrap_or("");
         let name = names.get(v.folder()).copied().unwrap_or(folder).to_string();

@@ -107,7 +107,7 @@ fn sure_of(s: &Stats) -> Confidence {
 /// A number of `suspend_stats`: the last that the text shows.
 fn counted(case: &Case, name: &str) -> Option<(u64, Evidence)> {
     let v = case.values.iter().rfind(|v| v.name() == name && v.path.contains("suspend_stats"))?;
-    Some((v.value.parse().ok()?, value(v)))
+    Some((v.count()?, value(v)))
 }
 
 /// `cycle 96 of 100`.
