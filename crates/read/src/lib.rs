@@ -39,6 +39,7 @@ mod ahead;
 mod babeltrace;
 mod error;
 mod events;
+mod fio;
 mod given;
 mod grams;
 mod input;

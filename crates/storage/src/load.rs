@@ -20,6 +20,8 @@ pub struct Job {
     pub depth: Option<u64>,
     /// Its threads.
     pub threads: Option<u64>,
+    /// Its own options let time pass between its requests.
+    pub paced: bool,
     /// Which run of its text it is a direction of: reads and writes of one job share its
     /// threads and its depth.
     pub run: usize,
@@ -72,6 +74,8 @@ pub enum Fits {
     Yes,
     /// Fewer were under way than wanted: something before the drive held requests back.
     Starved,
+    /// The same, and the load itself let time pass between its requests.
+    Paced,
     /// More than there can be: the figures are not of one run.
     Impossible,
 }
@@ -124,7 +128,13 @@ impl Job {
         let fits = match wanted.map(|n| u128::from(n) * 1_000) {
             Some(n) if all * 100 > n * (100 + NEAR) => Fits::Impossible,
             // Between its writes it waited for its syncs.
-            Some(n) if all * 100 < n * (100 - NEAR) && self.sync.is_none() => Fits::Starved,
+            Some(n) if all * 100 < n * (100 - NEAR) && self.sync.is_none() => {
+                if self.paced {
+                    Fits::Paced
+                } else {
+                    Fits::Starved
+                }
+            }
             _ => Fits::Yes,
         };
         Some(Queue { under_way, wanted, expected, full, fits })

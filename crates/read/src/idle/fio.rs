@@ -1,11 +1,10 @@
 //! `fio --output-format=json`: reads by size.
 
+use crate::fio::documents;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::reads::Cell;
 use serde_json::Value;
 
-/// Broken documents before a text is given up: each is looked at to its end.
-const MOST_BROKEN: u32 = 64;
 /// Largest read, and the longest time of one, ns: beyond these nothing was measured.
 const LARGEST: (u64, u128) = (1 << 30, 10_000_000_000);
 
@@ -13,20 +12,9 @@ const LARGEST: (u64, u128) = (1 << 30, 10_000_000_000);
 /// are counted as lost.
 pub fn cells(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Cell> {
     let mut out: Vec<Cell> = Vec::new();
-    // A shell's output has one document behind the other, with text between.
-    let mut rest = bytes;
-    let (mut documents, mut broken) = (0u32, 0u32);
-    while broken < MOST_BROKEN
-        && let Some(at) = document(rest)
-    {
-        let mut values = serde_json::Deserializer::from_slice(&rest[at..]).into_iter::<Value>();
-        let Some(Ok(value)) = values.next() else {
-            rest = &rest[at + 1..];
-            broken += 1;
-            continue;
-        };
-        rest = &rest[at + values.byte_offset()..];
-        documents += 1;
+    let mut count = 0u32;
+    documents(bytes, |value, _| {
+        count += 1;
         let global = &value["global options"];
         for job in value["jobs"].as_array().into_iter().flatten() {
             match cell(job, global) {
@@ -40,18 +28,13 @@ pub fn cells(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Cell> {
                 ),
             }
         }
-    }
-    if documents == 0 {
+    });
+    if count == 0 {
         let advice = format!("{name} holds no output of fio --output-format=json");
         losses.add("no_fio_data", 1, Severity::Warning, advice, None);
     }
     out.sort_by_key(|c| c.block);
     out
-}
-
-/// Where the next document may begin: a brace at the begin of a line.
-fn document(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'{', bytes).find(|&at| at == 0 || bytes[at - 1] == b'\n')
 }
 
 fn cell(job: &Value, global: &Value) -> Result<Cell, &'static str> {

@@ -1,8 +1,12 @@
 //! JSON of fio: what a load measured by itself.
 
+use crate::fio::documents;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::load::{Job, share};
 use serde_json::Value;
+
+/// Options by which a job lets time pass between its requests (HOWTO of fio 3.39).
+const PACES: [&str; 4] = ["thinktime", "thinkcycles", "rate", "rate_iops"];
 
 /// Whether bytes hold fio's JSON, perhaps with messages before it.
 pub(crate) fn is_fio(bytes: &[u8]) -> bool {
@@ -13,13 +17,23 @@ pub(crate) fn is_fio(bytes: &[u8]) -> bool {
 /// Reads the jobs of a text.
 pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
     let short = name.rsplit('/').next().unwrap_or(name);
+    let mut all = Vec::new();
+    // Messages of fio may stand ahead of the first brace in its line.
     let begin = memchr::memchr(b'{', bytes).unwrap_or(0);
-    let mut stream = serde_json::Deserializer::from_slice(&bytes[begin..]).into_iter::<Value>();
-    let Some(Ok(all)) = stream.next() else {
-        let advice = "fio's JSON is cut or damaged: run fio again with --output-format=json";
-        losses.add("damaged_input", 1, Severity::Error, advice, None);
-        return;
-    };
+    let ahead = memchr::memchr_iter(b'\n', &bytes[..begin]).count();
+    let broken = documents(&bytes[begin..], |value, line| all.push((value, ahead + line)));
+    let several = all.len() > 1;
+    for (document, line) in &all {
+        let of = if several { format!("{short}, line {line}") } else { short.to_string() };
+        one(document, &of, jobs);
+    }
+    let damaged = u64::from(broken.min(1)).max(u64::from(all.is_empty()));
+    let advice = "fio's JSON is cut or damaged: run fio again with --output-format=json";
+    losses.add("damaged_input", damaged, Severity::Error, advice, None);
+}
+
+/// The jobs of one document, which stands in `of`.
+fn one(all: &Value, of: &str, jobs: &mut Vec<Job>) {
     // With clients on other machines each has its jobs, and a sum of all stands last.
     let lists = ["jobs", "client_stats"].map(|key| all[key].as_array());
     let sum = |job: &&Value| job["jobname"] != "All clients";
@@ -56,13 +70,16 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
                 let mean = v["mean"].as_f64().filter(|m| *m > 0.0)?;
                 Some((mean * unit as f64).round() as u64)
             };
+            let paced = PACES.iter().any(|key| {
+                [&job["job options"], &all["global options"]].iter().any(|o| o[*key].is_string())
+            });
             let sync = &job["sync"]["lat_ns"];
             let sync_99 = sync["percentile"]["99.000000"].as_u64();
             jobs.push(Job {
                 run,
                 submission: mean(slat).filter(|_| !none),
                 sync: mean(sync).filter(|_| direction == "write").map(|mean| (mean, sync_99)),
-                name: format!("{} ({short})", job["jobname"].as_str().unwrap_or("job")),
+                name: format!("{} ({of})", job["jobname"].as_str().unwrap_or("job")),
                 direction: direction.into(),
                 requests,
                 bandwidth: d["bw_bytes"]
@@ -71,6 +88,7 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
                     .unwrap_or(0),
                 rate,
                 depth: option("iodepth"),
+                paced,
                 threads,
                 mean: figure(&completion["mean"]).round() as u64,
                 least: figure(&completion["min"]) as u64,
@@ -145,6 +163,24 @@ pub(crate) fn read_log(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &m
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_document_of_a_text_is_read_and_a_job_that_waits_says_so() {
+        let one = |ios: u32| {
+            format!(
+                r#"{{"fio version":"fio-3.36","jobs":[{{"jobname":"a","job options":{{"iodepth":"1","thinktime":"50000"}},"read":{{"total_ios":{ios},"iops":20,"clat_ns":{{"mean":9000}}}}}}]}}"#
+            )
+        };
+        let text = format!("before:\n{}\nafter:\n{}\n", one(3), one(4));
+        let (mut jobs, mut losses) = (Vec::new(), Losses::default());
+        read("d/mail.txt", text.as_bytes(), &mut jobs, &mut losses);
+        let seen: Vec<_> = jobs.iter().map(|j| (j.name.as_str(), j.requests)).collect();
+        assert_eq!(seen, [("a (mail.txt, line 2)", 3), ("a (mail.txt, line 4)", 4)]);
+        assert!(jobs.iter().all(|j| j.paced) && losses.list.is_empty());
+        assert_eq!(jobs[0].queue().unwrap().fits, dormouse_storage::load::Fits::Paced);
+        read("x", b"{\"fio version\": \"fio-3\", \"jobs\": [", &mut jobs, &mut losses);
+        assert_eq!((jobs.len(), losses.count("damaged_input")), (2, 1));
+    }
 
     #[test]
     fn logs_of_latencies() {

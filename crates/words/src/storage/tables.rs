@@ -304,6 +304,8 @@ pub(super) fn jobs(p: &mut Page, jobs: &[Job]) {
                     Fits::Starved =>
                         ": its queue was never full for long, so something before the drive held \
                          requests back",
+                    Fits::Paced =>
+                        ": its own options let time pass between requests (thinktime, rate)",
                     Fits::Impossible =>
                         ", which is more than there can be: these figures are not of one run",
                 }
