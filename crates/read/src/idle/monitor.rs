@@ -9,7 +9,30 @@ use dormouse_idle::turbostat::{Interval, Row, Run};
 
 /// Whether a text has such a table.
 pub(crate) fn is_monitor(text: &str, asked: &Asked<'_>) -> bool {
-    asked.has_any(&["||"]) && text.lines().any(|l| head(plain(l)).is_some())
+    asked.has_any(&["||", "|Idle_Stats", "| Idle_Stats", "|Mperf", "| Mperf"])
+        && text.lines().any(|l| head(plain(l)).is_some() || only_monitor(plain(l)).is_some())
+}
+
+/// The one group that stands above the head of a table: `cpupower monitor -m Idle_Stats`. Those
+/// that count are the kernel's own and the share of work; other groups are hardware's.
+fn only_monitor(line: &str) -> Option<&'static str> {
+    let rest = line.trim_start().trim_start_matches("PKG|CORE").trim();
+    let name = rest.strip_prefix('|')?.trim();
+    ["Idle_Stats", "Mperf"].into_iter().find(|n| *n == name)
+}
+
+/// The columns below the name of an only group: `CPU | POLL | C1`.
+fn columns_of(group: &str, line: &str) -> Option<Vec<String>> {
+    let names = cells(line);
+    let at = names.iter().position(|n| *n == "CPU").filter(|at| *at <= 2)?;
+    let one = |(i, n): (usize, &&str)| match *n {
+        n if i <= at => n.to_owned(),
+        n if group == "Idle_Stats" => format!("{n}%"),
+        "C0" => "Busy%".into(),
+        "Freq" => "Bzy_MHz".into(),
+        n => n.to_owned(),
+    };
+    (names.len() > at + 1).then(|| names.iter().enumerate().map(one).collect())
 }
 
 /// Cells of a line with groups: `0| 1|| 2`, without marks that a page puts around one.
@@ -120,9 +143,11 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         cut: false,
         lost: 0,
     };
+    let mut only = None;
     for whole in text.lines() {
         let line = plain(whole);
-        if let Some(found) = head(line) {
+        let above = std::mem::replace(&mut only, only_monitor(line));
+        if let Some(found) = head(line).or_else(|| columns_of(above?, line)) {
             r.keep(out, first);
             r.quotes = quotes(whole);
             r.columns = found;
@@ -163,4 +188,27 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
     r.keep(out, first);
     let advice = "lines of a cpupower monitor table that do not fit its head: they are left out";
     losses.add("unread_line", unread, Severity::Warning, advice, None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_one_monitor_is_read_with_commas_too() {
+        let text = "    |Idle_Stats\n CPU| POLL | C1-S | C6-S\n   0|  0,00|  0,19| 96,23\n   \
+            4|  0,00|  0.00| 99.90\n\n";
+        assert!(is_monitor(text, &Asked::of(text.as_bytes())));
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read("x", text, &mut out, &mut losses);
+        assert_eq!(out[0].kernel, ["POLL%", "C1-S%", "C6-S%"]);
+        let cpus = &out[0].intervals[0].cpus;
+        assert_eq!(
+            (cpus.len(), cpus[0].get("C6-S%"), losses.list.is_empty()),
+            (2, Some(&96_230), true)
+        );
+        let work = "  | Mperf\nCPU| C0 | Cx | Freq\n 0| 1.50| 98.50| 2400\n";
+        read("x", work, &mut out, &mut losses);
+        assert_eq!(out[1].columns, ["CPU", "Busy%", "Cx", "Bzy_MHz"]);
+    }
 }
