@@ -6,7 +6,7 @@ use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 
 /// What tables of drives prove.
 pub fn faults(drives: &[Drive]) -> Vec<Finding> {
-    drives.iter().filter_map(empty_table).collect()
+    drives.iter().filter_map(|d| empty_table(d).or_else(|| off(d))).collect()
 }
 
 /// So many devices are named.
@@ -65,6 +65,30 @@ fn empty_table(d: &Drive) -> Option<Finding> {
     )
 }
 
+/// Autonomous transitions that are off: a choice of somebody, so it is a note.
+fn off(d: &Drive) -> Option<Finding> {
+    if d.by_itself() != Some(ByItself::Off) {
+        return None;
+    }
+    let name = &d.name;
+    let limit = match d.limit {
+        Some(0) => " The kernel's limit, default_ps_max_latency_us, is 0, which switches them off.",
+        _ => "",
+    };
+    let row = format!("{name}: APST off");
+    Some(
+        Finding::new(("apst-off", Area::Storage, Level::Note), Confidence::Certain)
+            .says(format!(
+                "{name} never saves power by itself: its autonomous transitions are off.{limit}"
+            ))
+            .look(
+                "dormouse show --only storage says what another limit would do with each of its \
+                 states.",
+            )
+            .shown_by([Evidence { text: row, ..Evidence::default() }]),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +112,10 @@ mod tests {
         let found = faults(&[drive(Some(true), 4)]);
         assert_eq!((found[0].id, found[0].level), ("apst-empty", Level::Risk));
         assert!(found[0].sentence.starts_with("nvme3 never saves power"), "{found:?}");
-        assert!(faults(&[drive(Some(false), 4), drive(Some(true), 0), drive(None, 4)]).is_empty());
+        assert!(faults(&[drive(Some(true), 0), drive(None, 4)]).is_empty());
+        let off = Drive { limit: Some(0), ..drive(Some(false), 4) };
+        let note = &faults(&[off])[0];
+        assert_eq!((note.id, note.level), ("apst-off", Level::Note));
+        assert!(note.sentence.ends_with("is 0, which switches them off."), "{note:?}");
     }
 }
