@@ -242,7 +242,14 @@ pub(super) fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(
                     row => row.is_some(),
                 }
         };
-        let next = lines.resumes(at, first.quotes, is_next, |l| l.text.starts_with("domain "));
+        // What comes again is of another table.
+        let another = |line: &Line<'_>| {
+            line.text.starts_with("domain ")
+                || line.text.contains("pm_genpd_summary")
+                || is_row(line)
+                    && matches!(row(line, 0, false), Some(Row::Domain(d)) if known(&d.name))
+        };
+        let next = lines.resumes(at, first.quotes, is_next, another);
         if let (true, Some(d)) = (!end || next.is_some(), dump.domains.last_mut()) {
             d.cut = true;
         }
