@@ -143,9 +143,15 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
 fn gaps(case: &Case, out: &mut Vec<Finding>) {
     let mut longest: Option<(i64, &Message, &Message)> = None;
     let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
+    let mut begins: Vec<usize> = case.parts.iter().map(|p| p.0).collect();
+    begins.extend(case.attempts.iter().map(|a| a.first));
+    begins.sort_unstable();
     let mut walk = |span: std::ops::Range<usize>| {
         let mut last: Option<&Message> = None;
-        for m in case.messages[span].iter().filter(timed) {
+        let here = case.messages[span.clone()].iter().enumerate().filter(|(_, m)| timed(m));
+        for (i, m) in here {
+            // What passes between two sleeps is none of either.
+            last = last.filter(|_| begins.binary_search(&(span.start + i)).is_err());
             let gap = last.map_or(0, |a| at(m).saturating_sub(at(a)));
             let a = last.replace(m);
             if (SLOW..JUMP).contains(&gap) && longest.is_none_or(|l| gap > l.0) {

@@ -18,6 +18,7 @@ mod image;
 mod journal;
 mod last;
 mod marks;
+mod next;
 mod number;
 mod order;
 mod per_cycle;

@@ -521,6 +521,9 @@ fn over(
     aborted: bool,
     stamp: &Stamp<'_>,
 ) {
+    if log.is_of_the_next(event, took) {
+        log.open(stamp, false);
+    }
     log.t.cycle_at(stamp);
     log.sync();
     if phase == Phase::Prepare {
