@@ -135,7 +135,7 @@ impl<'t> Log<'t> {
             self.cut = calls::of(r) == Some(Line::Cut);
             return known;
         }
-        if self.is_pasted_again(r) {
+        if self.is_pasted_again(r) || self.is_echo(r) {
             return false;
         }
         self.timed = r.time.is_some();
