@@ -76,11 +76,12 @@ fn stood(case: &Case, a: &Attempt) -> i64 {
 /// else by the clock on the wall.
 pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
     let own = |a: &Attempt| Some((case.messages[a.first].line, by_kernel(case, a)?));
-    let told = case.attempts.iter().filter(|a| a.closed && !a.inside).filter_map(own);
+    let slept = |a: &&Attempt| a.closed && !a.inside && !abort::ended_early(case, a);
+    let told = case.attempts.iter().filter(slept).filter_map(own);
     let mut told: Vec<(u64, i64)> = told.collect();
     // In a text that stands the newest line first the last sleep is the first.
     let mut reversed = false;
-    for t in turns(case) {
+    for t in turns(case).into_iter().filter(|t| !was_refused(case, t)) {
         let wall = t.to - t.from;
         reversed |= t.end.line < t.begin.line;
         let lines = t.begin.line.min(t.end.line)..=t.begin.line.max(t.end.line);
