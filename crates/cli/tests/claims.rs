@@ -164,3 +164,66 @@ fn events_without_a_column_of_the_cpu_are_of_their_tasks() {
     assert!(text.contains("0:0:0:0 took 0.04 ms to resume at run time"), "{text}");
     assert!(!checked(trace).contains("no rpm events"));
 }
+
+#[test]
+fn phases_of_two_sleeps_without_entry_and_exit_are_two() {
+    let text = "[  100.021000] PM: noirq resume of devices complete after 21.310 msecs\n\
+                [  101.912000] PM: resume of devices complete after 1891.007 msecs\n\
+                [  190.000000] PM: suspend of devices complete after 20.988 msecs\n\
+                [  195.200000] PM: noirq resume of devices complete after 20.988 msecs\n\
+                [  195.700000] PM: resume of devices complete after 402.551 msecs\n";
+    assert!(words(&["show", "-"], text).contains("2 cycles."), "{text}");
+    assert!(!checked(text).contains("pass on the way up"), "{}", checked(text));
+    // Nor where nobody wrote a time.
+    let bare: String = text.lines().map(|l| l[15..].to_string() + "\n").collect();
+    let text = words(&["show", "-"], &bare.replace("PM: suspend of", "PM: early resume of"));
+    assert!(text.contains("402.6 ms (91 %) in its resume phase"), "{text}");
+}
+
+#[test]
+fn what_is_said_once_more_of_a_failure_is_no_other_attempt() {
+    let text = "PM: suspend entry (deep)\nPM: Device 1-0020 failed to suspend: error -16\n\
+                PM: Some devices failed to suspend, or early wake event detected\n\
+                Abort: Device 1-0020 failed to suspend: error -16\nPM: suspend exit\n";
+    let text = checked(text);
+    assert!(text.contains("1 attempt") && !text.contains("no end there"), "{text}");
+}
+
+#[test]
+fn what_a_program_prints_by_happened_to_no_machine() {
+    let text = "The line that goes:\n\n> -\tdev_warn(dev, \"CPU did not enter SLP_S0!!! \
+                (S0ix cnt=%llu)\\n\",\n> +\tdev_dbg(dev, \"PM: suspend entry (%s)\\n\",\n";
+    assert!(checked(text).contains("nothing to analyse"), "{}", checked(text));
+}
+
+#[test]
+fn a_diary_shows_messages_in_marks_of_code() {
+    let text = checked(
+        "1. 18:06 it went down\n2. **18:20** \u{66f8} **`PM: Cannot get swap writer` \u{2192} ENOSPC**\n",
+    );
+    assert!(text.contains("Hibernation failed"), "{text}");
+}
+
+#[test]
+fn an_attempt_that_did_not_freeze_is_none_of_the_sleeps_of_a_text() {
+    let text = checked(
+        "Aug 03 09:30:12 box kernel: PM: suspend entry (s2idle)\n\
+         Aug 03 10:02:41 box kernel: Freezing user space processes completed (elapsed 0.003 seconds)\n\
+         Aug 03 10:02:41 box kernel: PM: suspend exit\n\
+         Aug 03 14:40:00 box kernel: PM: suspend entry (s2idle)\n\
+         Aug 03 14:40:20 box kernel: Freezing user space processes failed after 20.008 seconds (1 tasks refusing to freeze, wq_busy=0):\n\
+         Aug 03 14:40:20 box kernel: PM: suspend exit\n",
+    );
+    assert!(text.contains("The sleep of the text took 32 min 29 s"), "{text}");
+}
+
+#[test]
+fn the_second_of_two_tables_of_domains_is_another() {
+    let table = "host # cat /sys/kernel/debug/pm_genpd/pm_genpd_summary\ngx\t\ton\t\t0\n    \
+                 /devices/genpd:1:gmu\t\tactive\t\t0\ncx\t\ton\t\t0\n    /devices/iommu\tactive\t\t0\n";
+    let text = words(&["show", "-", "--only", "domains"], &format!("{table}\nAfter:\n{table}"));
+    assert!(
+        text.contains("Domains (line 1): 2 of 2") && text.contains("Domains (line 8)"),
+        "{text}"
+    );
+}

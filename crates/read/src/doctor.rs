@@ -274,7 +274,7 @@ fn trust(raw: &[u8]) -> Trust {
     match raw.first() {
         Some(b'>') => Trust::Quoted,
         // Another program's line in the log of the system is no word of a writer.
-        _ if set_off || text::has_date(raw) => Trust::Shown,
+        _ if set_off || text::has_date(raw) || klog::is_shown(raw) => Trust::Shown,
         _ => Trust::Prose,
     }
 }

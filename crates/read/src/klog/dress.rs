@@ -76,6 +76,10 @@ fn without_emphasis(line: &[u8]) -> Option<Vec<u8>> {
     let quoted = listed.iter().all(|b| matches!(b, b'>' | b'|' | b' ' | b'\t'));
     let stamped = prefix.ends_with(b"]") || prefix.ends_with(b":");
     let begins = text.first().is_some_and(|b| *b != mark && *b != b' ');
+    // What is marked twice or more is no whole.
+    if mark != b'_' && text::find(text, close).is_some() {
+        return None;
+    }
     // A list has nothing to do with what it quotes.
     let before = if stamped { before } else { listed };
     ((quoted || stamped) && begins).then(|| [before, text].concat())
@@ -109,7 +113,56 @@ fn without_bullet(line: &[u8]) -> Option<Vec<u8>> {
     let stamp = rest.strip_prefix(b"[").is_some_and(|r| r.first().is_some_and(is));
     let quotes = &line[..line.len() - body.len()];
     let known = stamp || rest.starts_with(b"PM: ") || text::find(rest, b": PM: ").is_some();
-    known.then(|| [quotes, rest].concat())
+    let whole = known.then(|| rest.to_vec());
+    whole.or_else(|| shown(rest)).map(|text| [quotes, &text].concat())
+}
+
+/// The message that an item of a list shows in marks of code or in bold: a diary tells a sleep so, an item a step. Ahead of it stand at most labels: what is in bold,
+/// numbers, words of another script.
+fn shown(item: &[u8]) -> Option<Vec<u8>> {
+    let (mut from, mut label) = (0, false);
+    loop {
+        let at = from + item[from..].iter().position(|b| matches!(b, b'`' | b'*'))?;
+        if !label && item[from..at].iter().any(u8::is_ascii_alphabetic) {
+            return None;
+        }
+        let mark: &[u8] = if item[at] == b'`' { b"`" } else { b"**" };
+        let Some(inside) = item[at..].strip_prefix(mark) else { return None };
+        if label {
+            // The label ends here.
+            (from, label) = (at + mark.len(), false);
+            continue;
+        }
+        if let Some(end) = text::find(inside, mark).filter(|end| is_message(&inside[..*end])) {
+            // What stands behind code is the writer's; bold words go on in the sentence.
+            let behind = if mark == b"`" { &b""[..] } else { &inside[end + mark.len()..] };
+            return Some([&inside[..end], behind].concat());
+        }
+        if mark == b"`" {
+            return None;
+        }
+        // Code may begin right behind the mark of what is bold.
+        (from, label) = (at + mark.len(), !inside.starts_with(b"`"));
+    }
+}
+
+/// Whether `line` is an item of a list that shows a message so.
+pub(crate) fn is_shown(line: &[u8]) -> bool {
+    let body = prefix::quotes(line);
+    let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at));
+    word.is_some_and(|at| {
+        bullet(&body[..=at]).is_some_and(<[u8]>::is_empty) && shown(&body[at + 1..]).is_some()
+    })
+}
+
+/// Whether what stands in marks reads as a message of a kernel: of its core, or with the name
+/// of who says it.
+fn is_message(text: &[u8]) -> bool {
+    const CORE: [&[u8]; 4] = [b"PM: ", b"ACPI: PM: ", b"Timekeeping suspended for ", b"Freezing "];
+    let who = text::find(text, b": ").unwrap_or(0);
+    let told = text.split(|b| *b == b' ').filter(|w| !w.is_empty()).count() > 3;
+    let named = text.first().is_some_and(u8::is_ascii_lowercase) && text[..who].contains(&b' ');
+    CORE.iter().any(|c| text.starts_with(c)) || who > 0 && told && named
 }
 
 /// Without words of a person that stand right ahead of a message of the core, as a page leaves
@@ -279,6 +332,37 @@ mod tests {
         for plain in ["Jun 09 17:10:10 box kernel: x", "took 22 12:34:56 x", "oct 22 many", "mar 1"]
         {
             assert_eq!(of(plain), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_list_shows_a_message_in_marks() {
+        for (item, message) in [
+            ("1. `PM: suspend entry (deep)` \u{2014} it goes down", "PM: suspend entry (deep)"),
+            (
+                "> - **I2C dead**: `i2c_x 1f7.i2c: controller timed out` (often)",
+                "> i2c_x 1f7.i2c: controller timed out",
+            ),
+            (
+                "4. **18:20:59** \u{66f8} **`PM: Cannot get swap writer` \u{2192} ENOSPC**",
+                "PM: Cannot get swap writer",
+            ),
+            (
+                "- **Timekeeping suspended for 59.4 seconds**. It woke",
+                "Timekeeping suspended for 59.4 seconds. It woke",
+            ),
+        ] {
+            assert_eq!(of(item).as_deref(), Some(message), "{item}");
+            assert!(is_shown(item.as_bytes()), "{item}");
+        }
+        for told in [
+            "- If you see `PM: suspend entry (deep)` it went down",
+            "- `power/control: auto` of all",
+            "- **bold** and more",
+            "- `cpu_pm_suspend` called",
+            "`PM: suspend exit` came",
+        ] {
+            assert!(!is_shown(told.as_bytes()), "{told}");
         }
     }
 

@@ -56,6 +56,29 @@ impl Examples {
     }
 }
 
+/// Whether a line without the prefix of a log is of a program's source: it has the string that
+/// the program prints by, with a line end or a value that is to be put in.
+pub(crate) fn is_source(text: &[u8]) -> bool {
+    let Some(open) = memchr::memchr(b'"', text) else { return false };
+    let string = &text[open + 1..];
+    // Where the string begins in the line before, the end is here.
+    let end = memchr::memchr(b'"', string).unwrap_or(string.len());
+    let line_end = |part: &[u8]| part.ends_with(b"\\n");
+    line_end(&text[..open]) || line_end(&string[..end]) || has_conversion(&string[..end])
+}
+
+/// Whether a value is put in as `printf` does it: `%s`, `%llu`, `%02x`, `%pe`.
+fn has_conversion(string: &[u8]) -> bool {
+    memchr::memchr_iter(b'%', string).any(|at| {
+        let form = &string[at + 1..];
+        let width = form.iter().take_while(|b| b"-0123456789.*#lhz".contains(b)).count();
+        form.get(width).is_some_and(|b| b"sdiuxXpc".contains(b))
+            && !form
+                .get(width + 1)
+                .is_some_and(|b| width == 0 && *b != b'e' && b.is_ascii_lowercase())
+    })
+}
+
 /// The marks between which a page shows lines as they are.
 fn is_fence(text: &[u8]) -> bool {
     const FENCES: [&[u8]; 6] = [b"```", b"~~~", b"{code", b"{noformat", b"[code", b"<pre"];
@@ -269,6 +292,25 @@ mod tests {
         assert_eq!(lines("If you have an idea, here is the log:\n\n    foo 1-1: failed\n"), none);
         let long = "If you see this:\n".to_string() + &"    foo failed\n".repeat(FEW + 1);
         assert_eq!(lines(&long), none);
+    }
+
+    #[test]
+    fn what_a_program_prints_by_is_no_message() {
+        for source in [
+            r#"dev_warn(dev, "CPU slept not (cnt=%llu)\n","#,
+            r#"pr_info("PM: suspend entry (%s)","#,
+            r#"      "went to sleep\n");"#,
+            r#"which did not end\n", ret);"#,
+        ] {
+            assert!(is_source(source.as_bytes()), "{source}");
+        }
+        for message in [
+            r#"usb 1-1: Product: "5% discount" mouse"#,
+            r#"Command line: dyndbg="file main.c +p""#,
+            "PM: suspend entry (deep)",
+        ] {
+            assert!(!is_source(message.as_bytes()), "{message}");
+        }
     }
 
     #[test]

@@ -37,6 +37,7 @@ use crate::track::{Kind, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
+pub(crate) use dress::is_shown;
 pub(crate) use example::Examples;
 use journal::{Collector, Step};
 pub use last::last_words;
@@ -72,6 +73,9 @@ pub(crate) fn parse_heard(
     }
     let mut reader = Reader { log, cut: None, torn: [0; 2], first_torn: [0; 2] };
     let newest_first = records(bytes, &mut |item, at| {
+        if matches!(item, Item::Record(r) if !r.fresh && example::is_source(r.text)) {
+            return;
+        }
         hear(item, at);
         if !matches!(item, Item::Record(r) if examples.has(at, r.fresh)) {
             reader.item(item, at);
