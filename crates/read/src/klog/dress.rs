@@ -127,7 +127,7 @@ fn shown(item: &[u8]) -> Option<Vec<u8>> {
             return None;
         }
         let mark: &[u8] = if item[at] == b'`' { b"`" } else { b"**" };
-        let Some(inside) = item[at..].strip_prefix(mark) else { return None };
+        let inside = item[at..].strip_prefix(mark)?;
         if label {
             // The label ends here.
             (from, label) = (at + mark.len(), false);
