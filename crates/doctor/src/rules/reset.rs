@@ -230,7 +230,8 @@ fn started_anew(case: &Case, a: &Attempt) -> Option<Finding> {
     } else {
         ""
     };
-    let span = dormouse_base::say::span(dormouse_base::time::Ns(away * 1_000_000_000));
+    let span =
+        dormouse_base::say::span(dormouse_base::time::Ns(away.saturating_mul(1_000_000_000)));
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
             .says(format!(

@@ -340,7 +340,9 @@ fn held(all: &[Source], out: &mut Vec<Finding>) {
     let words: Vec<String> = list
         .iter()
         .take(5)
-        .map(|s| format!("{} for {} ({} %)", named(s), span(s.held.0), s.held.0 * 100 / up))
+        .map(|s| {
+            format!("{} for {} ({} %)", named(s), span(s.held.0), s.held.0.saturating_mul(100) / up)
+        })
         .collect();
     if words.is_empty() {
         return;

@@ -36,7 +36,8 @@ impl Pair<'_> {
 
     /// ` of 1 h 0 min`.
     fn of_length(&self) -> String {
-        self.length.map_or(String::new(), |l| format!(" of {}", time(l.seconds * 1_000_000)))
+        self.length
+            .map_or(String::new(), |l| format!(" of {}", time(l.seconds.saturating_mul(1_000_000))))
     }
 }
 
@@ -502,7 +503,7 @@ fn last(case: &Case, out: &mut Vec<Finding>) {
             // One sleep of a known length.
             let length = turns::asleep(case).filter(|a| a.1 == 1).and_then(|a| u64::try_from(a.0).ok());
             let deep = depth_of(us, length);
-            let of = length.map_or(String::new(), |s| format!(" of {}", time(s * 1_000_000)));
+            let of = length.map_or(String::new(), |s| format!(" of {}", time(s.saturating_mul(1_000_000))));
             let how = match deep {
                 Depth::Whole => "The hardware slept",
                 Depth::Part => "The hardware slept only a part of the time",

@@ -51,15 +51,15 @@ fn early(all: &[(&Item, &Report)], out: &mut Vec<Finding>) {
     let of = of.map_or(String::new(), |of| {
         format!(
             " of the {} that were ordered, {} too early",
-            span(of * 1_000),
-            span(of.saturating_sub(seconds) * 1_000)
+            span(of.saturating_mul(1_000)),
+            span(of.saturating_sub(seconds).saturating_mul(1_000))
         )
     });
     let named = out.iter().any(wake::names_a_waker);
     let unnamed = if named { "" } else { " No rule finds what woke it." };
     out.push(
         Finding::new(("night-woke-early", Area::Mode, Level::Risk), Confidence::Certain)
-            .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test.{unnamed}", span(seconds * 1_000)))
+            .says(format!("Something woke the machine before its alarm: it slept {}{of}, says the test.{unnamed}", span(seconds.saturating_mul(1_000))))
             .look("Name the waker: cat /sys/power/pm_wakeup_irq after it, and pm_debug_messages; compare /sys/kernel/debug/wakeup_sources before and after.")
             .shown_by([Evidence::from(item)]),
     );
