@@ -12,6 +12,7 @@ mod example;
 mod firmware;
 mod freeze;
 mod grain;
+mod halves;
 mod heading;
 mod held;
 mod image;

@@ -2,7 +2,8 @@
 
 use super::firmware;
 use super::freeze::{self, elapsed};
-use super::grain::{PAUSE, PRINTING, TICK};
+use super::grain::{PAUSE, PRINTING};
+use super::halves;
 use super::held::begins_restore;
 use super::marks::{entry, hibernates, is_exit, message, said};
 use super::number::{msecs, number, seconds};
@@ -415,9 +416,11 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         }
         return true;
     }
-    if let Some(took) = half_took(text) {
+    if let Some((phase, took)) = halves::took(text) {
         settle(log, stamp);
-        half(log, took, stamp);
+        if let Some(event) = halves::ends(log, (phase, took)) {
+            over(log, phase, event, took, false, stamp);
+        }
     } else if text.starts_with(b"Suspending console(s)")
         || text.starts_with(b"printk: Suspending console(s)")
     {
@@ -478,39 +481,6 @@ fn given_up(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         c.told.error = refusal::cpu(&said).map(|c| c.1).or(c.told.error);
     }
     true
-}
-
-/// `suspend devices took 0.656 seconds`, `resume devices took …`
-/// (kernel/power/suspend_test.c:suspend_test_finish, CONFIG_PM_TEST_SUSPEND): prepare
-/// with suspend, and resume with complete, in whole jiffies. Unlike the lines of
-/// the phases it needs no pm_debug_messages.
-fn half_took(text: &[u8]) -> Option<(Phase, Ns)> {
-    [(&b"suspend devices took "[..], Phase::Suspend), (b"resume devices took ", Phase::Resume)]
-        .into_iter()
-        .find_map(|(words, phase)| Some((phase, seconds(text.strip_prefix(words)?)?)))
-}
-
-/// Such a line counts where the phase has no line of its own.
-fn half(log: &mut Log<'_>, (phase, took): (Phase, Ns), stamp: &Stamp<'_>) {
-    let phases = log.t.current().map(|c| &c.cycle.phases);
-    if phases.is_none_or(|list| list.iter().any(|p| p.phase == phase)) {
-        // Its own line ended the phase; what came since is dpm_complete
-        // (drivers/base/power/main.c:dpm_resume_end, 6.12).
-        if phase == Phase::Resume && log.timed && log.c.phase == Some(Phase::Complete) {
-            log.plain(Phase::Complete, log.c.covered, log.now, 0);
-            log.c.covered = log.now;
-        }
-        return;
-    }
-    if phase == Phase::Resume {
-        log.turn();
-    }
-    if log.timed {
-        let from = log.done_until();
-        log.make_room(from, took, TICK);
-    }
-    let event = if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume };
-    over(log, phase, event, took, false, stamp);
 }
 
 fn over(
