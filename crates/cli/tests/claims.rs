@@ -133,6 +133,16 @@ fn the_stack_of_the_watchdog_is_not_where_the_callback_stood() {
 }
 
 #[test]
+fn the_title_of_a_report_is_no_evidence_where_the_log_says_it() {
+    let text = checked(
+        "   Summary: elm 0000:03:00.0: PM: **** DPM device timeout ****\n\n\
+         [  469.667476] elm 0000:03:00.0: PM: **** DPM device timeout ****\n\
+         [  469.715096]  elm_pm_thaw+0x16/0x20 [elm]\n",
+    );
+    assert!(text.contains("line 3 at 469.667476 s") && !text.contains("Summary"), "{text}");
+}
+
+#[test]
 fn a_test_whose_end_fails_behind_a_sleep_did_send_the_machine_to_sleep() {
     let sleep = "[   10.000000] PM: suspend entry (deep)\n\
                  [   10.100000] printk: Suspending console(s) (use no_console_suspend to debug)\n\
@@ -187,6 +197,16 @@ fn what_is_said_once_more_of_a_failure_is_no_other_attempt() {
                 Abort: Device 1-0020 failed to suspend: error -16\nPM: suspend exit\n";
     let text = checked(text);
     assert!(text.contains("1 attempt") && !text.contains("no end there"), "{text}");
+}
+
+#[test]
+fn a_phase_that_failed_ends_its_attempt() {
+    let text = "[  385.634855] PM: Device 2090000.can failed to suspend: error -110\n\
+                [  385.634897] PM: Some devices failed to suspend, or early wake event detected\n\
+                [  395.856251] PM: noirq suspend of devices failed\n\
+                [  397.574571] PM: noirq suspend of devices failed\n";
+    let text = words(&["show", "-"], text);
+    assert!(text.contains("3 cycles.") && !text.contains("12.") && !text.contains("10."), "{text}");
 }
 
 #[test]

@@ -651,15 +651,37 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
             1 => "A sleep was".to_string(),
             n => format!("{n} sleeps were"),
         };
+        // A vendor's kernel may say it in words of its own.
+        let own = said.iter().find_map(|s| own_words(case, s.line));
+        let who = match own {
+            Some(m) => format!("the kernel says why in its own words: \"{}\"", m.text.trim()),
+            None => "no line that was read says which".into(),
+        };
+        said.extend(own);
         let rule = ("abort-unknown", Area::Abort, Level::Broken);
         let f = Finding::new(rule, Confidence::Certain)
-            .says(format!("{which} ended by a device or a wakeup; the text does not say which."))
+            .says(format!("{which} ended by a device or a wakeup; {who}."))
             .look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")
-            .times(said.len())
+            .times(said.len() - usize::from(own.is_some()))
             .when(Some(Direction::Suspend), None)
             .shown_by(lines(said));
         out.push(f);
     }
+}
+
+/// What a kernel says of an abort near line `at` in words that no other has.
+fn own_words(case: &Case, at: u64) -> Option<&Message> {
+    let at = case.messages.iter().position(|m| m.line == at)?;
+    let is = |m: &&Message| {
+        m.trust.is_of_a_kernel()
+            && m.text.starts_with("PM: ")
+            && m.has("abort")
+            && !m.has(" of devices ")
+    };
+    let (before, after) = case.messages.split_at(at);
+    let before = before.iter().rev().take(NEAR).take_while(|m| stage::begins(m).is_none());
+    let after = after.iter().take(NEAR).take_while(|m| !stage::ends_sleep(m));
+    before.chain(after).find(is)
 }
 
 /// Whether a message gives an attempt up before it slept: tasks that do not freeze, devices

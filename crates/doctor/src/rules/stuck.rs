@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::{Message, seconds};
+use crate::message::{Message, Trust, seconds};
 use crate::stack;
 use crate::stage::Stages;
 use dormouse_base::phase::Direction;
@@ -29,7 +29,10 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
     };
     let mut told: Vec<(Device, bool)> = Vec::new();
     let mut stages = None;
-    for (at, m) in case.messages.having(WORDS) {
+    // The title of a report says it ahead of the log.
+    let mut said: Vec<(usize, &Message)> = case.messages.having(WORDS).collect();
+    said.sort_by_key(|(_, m)| m.trust != Trust::Logged);
+    for (at, m) in said {
         let warns = m.after(WORDS).and_then(|r| r.trim_start().strip_prefix("after "));
         let (device, fatal) = (device(m), warns.is_none());
         if told.contains(&(device.clone(), fatal)) {

@@ -399,6 +399,10 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         if took.is_none() && !failed {
             return false;
         }
+        if failed {
+            // The last that kernel/power/suspend.c:suspend_enter says of an attempt, 6.1 to 7.3.
+            log.is_piece(stamp);
+        }
         if aborted || failed {
             log.blame();
         }
@@ -413,6 +417,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         }
         if failed {
             log.step_failed(phase);
+            log.c.given_up = true;
         }
         return true;
     }
