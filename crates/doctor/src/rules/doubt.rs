@@ -26,7 +26,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         || case.night.slept_at_all()
         || found.iter().any(|f| f.area == Area::Mode);
     let told = trouble(case)
-        .filter(|_| slept)
+        .filter(|_| slept && !is_solved(case))
         .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
     let mut words = Vec::new();
     if let Some((first, _)) = cut {
@@ -159,6 +159,17 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
     })
 }
 
+/// Whether the writer says that it is over: what he tells of was before.
+fn is_solved(case: &Case) -> bool {
+    let over = |m: &Message| {
+        let said = m.text.to_ascii_lowercase();
+        let mut words = said.split(|c: char| !c.is_ascii_alphabetic());
+        let not = ["not ", "n't ", "never ", "unless", "?", "until", " if ", "when"];
+        words.any(|w| w == "solved" || w == "resolved") && !not.iter().any(|w| said.contains(w))
+    };
+    case.messages.iter().any(|m| m.trust == Trust::Prose && over(m))
+}
+
 /// A sentence has so many words of letters alone; a row of a table has none.
 const WORDY: usize = 4;
 
@@ -194,6 +205,18 @@ mod tests {
             [&down[..], &[(Trust::Logged, "PM: noirq resume of devices complete after 2.0 msecs")]];
         assert_eq!(judged(&up.concat(), 4, false), None);
         assert_eq!(judged(&[down[0]], 1, false), None, "nothing went down");
+    }
+
+    #[test]
+    fn trouble_of_which_the_writer_says_that_it_is_solved_is_over() {
+        let said = |first: &str| {
+            let entry = (Trust::Logged, "PM: suspend entry (deep)");
+            let hung =
+                (Trust::Prose, "The screen stayed off, and I had to reboot it by the button.");
+            judged(&[(Trust::Prose, first), entry, hung], 2, true)
+        };
+        assert_eq!(said("**Solved by two parameters.** It wakes now"), None);
+        assert!(said("Is this solved?").is_some() && said("It is not solved yet").is_some());
     }
 
     #[test]

@@ -24,8 +24,17 @@ pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
         let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
         return Some((u64::from_str_radix(&hex[..end], 16).ok()?, &hex[end..]));
     }
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
+    let digits = |t: &str| t.bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(text);
+    let (mut value, first): (u64, usize) = (text[..end].parse().ok()?, end);
+    // A writer sets thousands apart: `29,527,618`.
+    while let Some(more) = text[end..].strip_prefix(',').filter(|_| first <= 3)
+        && digits(more) == 3
+    {
+        value = value.checked_mul(1_000)?.checked_add(more[..3].parse().ok()?)?;
+        end += 4;
+    }
+    Some((value, &text[end..]))
 }
 
 /// A line that is a number alone.
@@ -233,6 +242,14 @@ mod tests {
             _ => None,
         };
         read(text, None).into_iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn thousands_may_be_set_apart() {
+        assert_eq!(number("29,527,618   <- us"), Some((29_527_618, "   <- us")));
+        assert_eq!(number("1234,567"), Some((1_234, ",567")));
+        assert_eq!(number("0,19"), Some((0, ",19")));
+        assert_eq!(number("9, 12"), Some((9, ", 12")));
     }
 
     #[test]
