@@ -22,6 +22,10 @@ fn a_device_is_ready_when_what_it_needs_is() {
                 serde_json::from_str(text.split("\ndormouse:").next().unwrap()).unwrap();
             let ready = json["before"]["ready_ns"][0].as_i64().expect("a time");
             assert!(ready >= least * 1_000_000, "{device} of {input}: {ready}");
+            // The words are of the same answer.
+            if input == SMALL {
+                continue;
+            }
             let text = words(&ask[..4], "");
             let said = format!("{device}, which has no callback and needs {needs}, is ready after");
             assert!(text.contains(&said), "{text}");
