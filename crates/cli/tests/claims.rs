@@ -247,3 +247,18 @@ fn the_second_of_two_tables_of_domains_is_another() {
         "{text}"
     );
 }
+
+#[test]
+fn the_deeper_of_two_measurements_is_no_word_for_the_other() {
+    let text = checked(
+        "Before, with the enclosure plugged in:\n\n\
+         # turbostat --show Pkg%pc2,Pk%pc10,SYS%LPI -i 10 -n 1\n\
+         Pkg%pc2\tPk%pc10\tSYS%LPI\n42.30\t0.00\t0.00\n\n\
+         After unplugging it:\n\n\
+         # turbostat --show Pkg%pc2,Pk%pc10,SYS%LPI -i 10 -n 1\n\
+         Pkg%pc2\tPk%pc10\tSYS%LPI\n5.80\t82.14\t79.66\n",
+    );
+    assert!(text.contains("SYS%LPI is 79.66 %"), "{text}");
+    assert!(text.contains("it did not: SYS%LPI stayed 0.00 %"), "{text}");
+    assert!(text.contains("was in C2 for 42.30 %"), "{text}");
+}

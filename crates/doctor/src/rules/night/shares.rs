@@ -130,7 +130,23 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let alone = t.rows.iter().all(|r| r.1.columns.iter().all(|c| c.0.starts_with("Pk")));
         t.asleep.is_some() || alone || t.system().is_some_and(|s| s >= WORTH)
     };
-    out.extend(last.filter(told).map(depth));
+    let Some(last) = last.filter(told) else { return };
+    let mut f = depth(last);
+    // The one that went deep is no word for the others.
+    let system = |t: &Table<'_>| t.system().is_some_and(|s| s >= WORTH);
+    let shallow = tables.iter().find(|t| system(last) && t.system().is_some() && !system(t));
+    if let Some(t) = shallow {
+        let named = t.caption.as_ref().map_or(String::new(), |c| format!(" (\"{c}\")"));
+        let package = match t.deepest() {
+            Some((n, s)) => format!("was in C{n} for {} and never deeper", share(s)),
+            None => "entered no state of its own".into(),
+        };
+        f.sentence += &format!(
+            " In another measurement of the text{named} it did not: SYS%LPI stayed 0.00 %, and the package {package}."
+        );
+        f.evidence.push(Evidence::from(t.best().0));
+    }
+    out.push(f);
 }
 
 /// How deep one measurement went.
