@@ -2,7 +2,7 @@
 
 use super::firmware;
 use super::freeze::{self, elapsed};
-use super::grain::{PAUSE, PRINTING};
+use super::grain::{PAUSE, PRINTING, TICK};
 use super::halves;
 use super::held::begins_restore;
 use super::marks::{entry, hibernates, is_exit, message, said};
@@ -423,7 +423,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
     }
     if let Some((phase, took)) = halves::took(text) {
         settle(log, stamp);
-        if let Some(event) = halves::ends(log, (phase, took)) {
+        if let Some(event) = half(log, phase, took) {
             over(log, phase, event, took, false, stamp);
         }
     } else if text.starts_with(b"Suspending console(s)")
@@ -486,6 +486,28 @@ fn given_up(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         c.told.error = refusal::cpu(&said).map(|c| c.1).or(c.told.error);
     }
     true
+}
+
+/// Such a line counts where the phase has no line of its own: what is over then.
+fn half(log: &mut Log<'_>, phase: Phase, took: Ns) -> Option<PmEvent> {
+    let phases = log.t.current().map(|c| &c.cycle.phases);
+    if phases.is_none_or(|list| list.iter().any(|p| p.phase == phase)) {
+        // Its own line ended the phase; what came since is dpm_complete
+        // (drivers/base/power/main.c:dpm_resume_end, 6.12).
+        if phase == Phase::Resume && log.timed && log.c.phase == Some(Phase::Complete) {
+            log.plain(Phase::Complete, log.c.covered, log.now, 0);
+            log.c.covered = log.now;
+        }
+        return None;
+    }
+    if phase == Phase::Resume {
+        log.turn();
+    }
+    if log.timed {
+        let from = log.done_until();
+        log.make_room(from, took, TICK);
+    }
+    Some(if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume })
 }
 
 fn over(
