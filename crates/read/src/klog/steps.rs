@@ -399,8 +399,9 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         if took.is_none() && !failed {
             return false;
         }
-        if failed {
-            // The last that kernel/power/suspend.c:suspend_enter says of an attempt, 6.1 to 7.3.
+        if failed && log.c.given_up {
+            // Once an attempt: after it only the way back follows (kernel/power/suspend.c:
+            // suspend_enter, 6.1 to 7.3).
             log.is_piece(stamp);
         }
         if aborted || failed {
