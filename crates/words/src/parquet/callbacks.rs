@@ -5,17 +5,8 @@ use super::column::{Cell, Columns, Rows, Source, Values};
 use dormouse_sleep::analyse::decode::decode;
 use dormouse_sleep::analyse::start::starts;
 
-/// The columns in order; `docs/parquet-schema.md` says what they mean.
+/// The columns behind those of the cycle, in order; `docs/parquet-schema.md` says what they mean.
 pub(crate) const COLUMNS: Columns = &[
-    ("capture", Text),
-    ("host", Text),
-    ("model", Text),
-    ("kernel", Text),
-    ("mode", Text),
-    ("outcome", Text),
-    ("cycle", Whole),
-    ("source", Text),
-    ("first_after_boot", Flag),
     ("phase", Text),
     ("direction", Text),
     ("device", Text),
@@ -64,36 +55,30 @@ pub(super) fn rows(source: &Source<'_>, before: usize) -> Vec<Values> {
             let thread = cycle.threads.get(usize::from(cb.thread.0));
             let after = starts[i].after.and_then(|k| cycle.callbacks.get(k as usize));
             let after = after.and_then(|cb| c.graph.devices.get(cb.device.index()));
-            rows.push([
-                Cell::text(source.label),
-                Cell::text(name(c.host_of(cycle))),
-                Cell::text(name(c.machine.model)),
-                Cell::text(name(cycle.kernel)),
-                Cell::text(cycle.mode.name()),
-                Cell::text(cycle.outcome.name()),
-                Cell::Whole(Some(n as i64 + 1)),
-                Cell::text(name(cycle.source)),
-                Cell::Flag(Some(cycle.first_after_boot)),
-                Cell::text(cb.phase.name()),
-                Cell::text(cb.phase.direction().name()),
-                Cell::text(text(|d| d.name)),
-                Cell::Whole(Some(i64::from(cb.device.0))),
-                Cell::text(text(|d| d.driver)),
-                Cell::text(meanings.get(cb.device.index()).map_or("", |m| m)),
-                Cell::text(parent.map_or_else(|| text(|d| d.parent_name), |p| name(p.name))),
-                Cell::Flag(device.and_then(|d| d.async_flag)),
-                Cell::text(name(cb.function)),
-                Cell::text(thread.map_or("", |t| name(t.name))),
-                Cell::Whole(thread.map(|t| i64::from(t.pid)).filter(|p| *p != 0)),
-                Cell::Whole(Some((cb.start - cycle.start).0)),
-                Cell::Whole(Some(cb.duration().0)),
-                Cell::Whole(Some(i64::from(cb.error))),
-                Cell::Flag(Some(cb.complete)),
-                Cell::Flag(Some(on_path[i])),
-                Cell::text(starts[i].reason.map_or("", |r| r.name())),
-                Cell::text(after.map_or("", |d| name(d.name))),
-                Cell::Whole(Some((before + n) as i64 + 1)),
-            ]);
+            rows.push(
+                source.of_cycle(n),
+                [
+                    Cell::text(cb.phase.name()),
+                    Cell::text(cb.phase.direction().name()),
+                    Cell::text(text(|d| d.name)),
+                    Cell::Whole(Some(i64::from(cb.device.0))),
+                    Cell::text(text(|d| d.driver)),
+                    Cell::text(meanings.get(cb.device.index()).map_or("", |m| m)),
+                    Cell::text(parent.map_or_else(|| text(|d| d.parent_name), |p| name(p.name))),
+                    Cell::Flag(device.and_then(|d| d.async_flag)),
+                    Cell::text(name(cb.function)),
+                    Cell::text(thread.map_or("", |t| name(t.name))),
+                    Cell::Whole(thread.map(|t| i64::from(t.pid)).filter(|p| *p != 0)),
+                    Cell::Whole(Some((cb.start - cycle.start).0)),
+                    Cell::Whole(Some(cb.duration().0)),
+                    Cell::Whole(Some(i64::from(cb.error))),
+                    Cell::Flag(Some(cb.complete)),
+                    Cell::Flag(Some(on_path[i])),
+                    Cell::text(starts[i].reason.map_or("", |r| r.name())),
+                    Cell::text(after.map_or("", |d| name(d.name))),
+                    Cell::Whole(Some((before + n) as i64 + 1)),
+                ],
+            );
         }
     }
     rows.0

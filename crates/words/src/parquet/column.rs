@@ -24,6 +24,39 @@ pub(super) enum Kind {
 
 pub(super) type Columns = &'static [(&'static str, Kind)];
 
+/// What each table says first of each row: whose cycle it is of.
+pub(super) const OF_CYCLE: [(&str, Kind); 9] = [
+    ("capture", Kind::Text),
+    ("host", Kind::Text),
+    ("model", Kind::Text),
+    ("kernel", Kind::Text),
+    ("mode", Kind::Text),
+    ("outcome", Kind::Text),
+    ("cycle", Kind::Whole),
+    ("source", Kind::Text),
+    ("first_after_boot", Kind::Flag),
+];
+
+impl Source<'_> {
+    /// The values of [`OF_CYCLE`] of its cycle `n`, from 0.
+    pub(super) fn of_cycle(&self, n: usize) -> [Cell<'_>; 9] {
+        let c = self.capture;
+        let cycle = &c.cycles[n];
+        let name = |s| Cell::text(c.names.get(s));
+        [
+            Cell::text(self.label),
+            name(c.host_of(cycle)),
+            name(c.machine.model),
+            name(cycle.kernel),
+            Cell::text(cycle.mode.name()),
+            Cell::text(cycle.outcome.name()),
+            Cell::Whole(Some(n as i64 + 1)),
+            name(cycle.source),
+            Cell::Flag(Some(cycle.first_after_boot)),
+        ]
+    }
+}
+
 /// Values of a column that are not null, and for each row whether there is one: 1, or 0.
 #[derive(Clone, Debug, Default)]
 pub struct Column<T> {
@@ -71,18 +104,19 @@ impl Cell<'_> {
 pub(super) struct Rows(pub(super) Vec<Values>);
 
 impl Rows {
+    /// With no rows: `columns` behind those of the cycle.
     pub(super) fn new(columns: Columns) -> Rows {
         let empty = |(_, kind): &(&str, Kind)| match kind {
             Kind::Text => Values::Text(Column::default()),
             Kind::Whole => Values::Whole(Column::default()),
             Kind::Flag => Values::Flag(Column::default()),
         };
-        Rows(columns.iter().map(empty).collect())
+        Rows(OF_CYCLE.iter().chain(columns).map(empty).collect())
     }
 
-    /// Adds a row, its cells in the order of the columns.
-    pub(super) fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
-        for (column, cell) in self.0.iter_mut().zip(cells) {
+    /// Adds a row: the cells of its cycle, and its own in the order of the columns.
+    pub(super) fn push<'a, const N: usize>(&mut self, cycle: [Cell<'a>; 9], own: [Cell<'a>; N]) {
+        for (column, cell) in self.0.iter_mut().zip(cycle.into_iter().chain(own)) {
             match (column, cell) {
                 (Values::Text(c), Cell::Text(v)) => {
                     c.levels.push(v.is_some().into());

@@ -11,7 +11,7 @@ mod phases;
 
 pub use column::{Column, Source, Texts, Values};
 
-use column::{Columns, Kind};
+use column::{Kind, OF_CYCLE};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -39,12 +39,13 @@ pub enum Table {
 }
 
 impl Table {
-    fn columns(self) -> Columns {
-        match self {
+    fn columns(self) -> impl Iterator<Item = (&'static str, Kind)> {
+        let own = match self {
             Table::Callbacks => callbacks::COLUMNS,
             Table::Phases => phases::COLUMNS,
             Table::Cycles => cycles::COLUMNS,
-        }
+        };
+        OF_CYCLE.iter().chain(own).copied()
     }
 
     /// Rows of the cycles of `source`, in columns with their names; `before` are the cycles of
@@ -55,7 +56,7 @@ impl Table {
             Table::Phases => phases::rows(source, before),
             Table::Cycles => cycles::rows(source, before),
         };
-        self.columns().iter().map(|(name, _)| *name).zip(rows).collect()
+        self.columns().map(|(name, _)| name).zip(rows).collect()
     }
 }
 
@@ -104,7 +105,7 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
     Ok(())
 }
 
-fn message(columns: Columns) -> String {
+fn message(columns: impl Iterator<Item = (&'static str, Kind)>) -> String {
     let mut text = String::from("message dormouse {\n");
     for (name, kind) in columns {
         let kind = match kind {

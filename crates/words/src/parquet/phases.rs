@@ -1,21 +1,12 @@
 //! One row a phase, gap or time asleep of a cycle: they add up to the cycle.
 
-use super::column::Kind::{Flag, Text, Whole};
+use super::column::Kind::{Text, Whole};
 use super::column::{Cell, Columns, Rows, Source, Values};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_sleep::analyse::rows::{What, gap_content};
 
-/// The columns in order; `docs/parquet-schema.md` says what they mean.
+/// The columns behind those of the cycle, in order; `docs/parquet-schema.md` says what they mean.
 pub(crate) const COLUMNS: Columns = &[
-    ("capture", Text),
-    ("host", Text),
-    ("model", Text),
-    ("kernel", Text),
-    ("mode", Text),
-    ("outcome", Text),
-    ("cycle", Whole),
-    ("source", Text),
-    ("first_after_boot", Flag),
     ("suspend_ns", Whole),
     ("resume_ns", Whole),
     ("kind", Text),
@@ -33,7 +24,6 @@ pub(crate) const COLUMNS: Columns = &[
 pub(super) fn rows(source: &Source<'_>, before: usize) -> Vec<Values> {
     let mut rows = Rows::new(COLUMNS);
     let c = source.capture;
-    let name = |s| c.names.get(s);
     for (n, (cycle, view)) in c.cycles.iter().zip(source.views).enumerate() {
         for r in &view.rows.list {
             let (kind, phase, content, cpu, callbacks) = match r.what {
@@ -53,29 +43,23 @@ pub(super) fn rows(source: &Source<'_>, before: usize) -> Vec<Values> {
                 What::Rest => ("rest", "", "", None, None),
                 What::ClockJump => ("clock_jump", "", "", None, None),
             };
-            rows.push([
-                Cell::text(source.label),
-                Cell::text(name(c.host_of(cycle))),
-                Cell::text(name(c.machine.model)),
-                Cell::text(name(cycle.kernel)),
-                Cell::text(cycle.mode.name()),
-                Cell::text(cycle.outcome.name()),
-                Cell::Whole(Some(n as i64 + 1)),
-                Cell::text(name(cycle.source)),
-                Cell::Flag(Some(cycle.first_after_boot)),
-                Cell::Whole(view.rows.half(Direction::Suspend).map(|t| t.0)),
-                Cell::Whole(view.rows.half(Direction::Resume).map(|t| t.0)),
-                Cell::text(kind),
-                Cell::text(phase),
-                Cell::text(r.direction.name()),
-                Cell::text(content),
-                Cell::Whole(cpu),
-                Cell::Whole(Some((r.start - cycle.start).0)),
-                Cell::Whole(Some(r.end.since(r.start).0)),
-                Cell::Whole(Some(r.counted.0)),
-                Cell::Whole(callbacks),
-                Cell::Whole(Some((before + n) as i64 + 1)),
-            ]);
+            rows.push(
+                source.of_cycle(n),
+                [
+                    Cell::Whole(view.rows.half(Direction::Suspend).map(|t| t.0)),
+                    Cell::Whole(view.rows.half(Direction::Resume).map(|t| t.0)),
+                    Cell::text(kind),
+                    Cell::text(phase),
+                    Cell::text(r.direction.name()),
+                    Cell::text(content),
+                    Cell::Whole(cpu),
+                    Cell::Whole(Some((r.start - cycle.start).0)),
+                    Cell::Whole(Some(r.end.since(r.start).0)),
+                    Cell::Whole(Some(r.counted.0)),
+                    Cell::Whole(callbacks),
+                    Cell::Whole(Some((before + n) as i64 + 1)),
+                ],
+            );
         }
     }
     rows.0
