@@ -5,9 +5,8 @@ use serde_json::Value;
 /// Broken documents before a text is given up: each is looked at to its end.
 const MOST_BROKEN: u32 = 64;
 
-/// Hands each document and the line that it begins in, from 1, to `take`. How many begin and
-/// never end.
-pub(crate) fn documents(bytes: &[u8], mut take: impl FnMut(Value, usize)) -> u32 {
+/// Hands each document and the line that it begins in, from 1, to `take`.
+pub(crate) fn documents(bytes: &[u8], mut take: impl FnMut(Value, usize)) {
     let (mut rest, mut broken, mut line) = (bytes, 0u32, 1);
     while broken < MOST_BROKEN
         && let Some(at) = begin(rest)
@@ -28,7 +27,6 @@ pub(crate) fn documents(bytes: &[u8], mut take: impl FnMut(Value, usize)) -> u32
         line += memchr::memchr_iter(b'\n', &rest[..end]).count();
         rest = &rest[end..];
     }
-    broken
 }
 
 /// Where the next document may begin: a brace at the begin of a line.
@@ -44,8 +42,7 @@ mod tests {
     fn documents_come_one_by_one_with_their_lines() {
         let text = b"first:\n{\"a\": [\n1]}\nthen\n{broken\n{\"b\":2}\n";
         let mut seen = Vec::new();
-        let broken = documents(text, |v, line| seen.push((v.to_string(), line)));
+        documents(text, |v, line| seen.push((v.to_string(), line)));
         assert_eq!(seen, [("{\"a\":[1]}".to_string(), 2), ("{\"b\":2}".to_string(), 6)]);
-        assert_eq!(broken, 1);
     }
 }

@@ -5,13 +5,16 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::load::{Job, share};
 use serde_json::Value;
 
+/// What each document of fio has.
+const MARK: &[u8] = b"\"fio version\"";
+
 /// Options by which a job lets time pass between its requests (HOWTO of fio 3.39).
 const PACES: [&str; 4] = ["thinktime", "thinkcycles", "rate", "rate_iops"];
 
 /// Whether bytes hold fio's JSON, perhaps with messages before it.
 pub(crate) fn is_fio(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(1 << 20)];
-    memchr::memmem::find(head, b"\"fio version\"").is_some()
+    memchr::memmem::find(head, MARK).is_some()
 }
 
 /// Reads the jobs of a text.
@@ -21,13 +24,14 @@ pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut L
     // Messages of fio may stand ahead of the first brace in its line.
     let begin = memchr::memchr(b'{', bytes).unwrap_or(0);
     let ahead = memchr::memchr_iter(b'\n', &bytes[..begin]).count();
-    let broken = documents(&bytes[begin..], |value, line| all.push((value, ahead + line)));
+    documents(&bytes[begin..], |value, line| all.push((value, ahead + line)));
     let several = all.len() > 1;
     for (document, line) in &all {
         let of = if several { format!("{short}, line {line}") } else { short.to_string() };
         one(document, &of, jobs);
     }
-    let damaged = u64::from(broken.min(1)).max(u64::from(all.is_empty()));
+    // A brace of other words is none of them.
+    let damaged = memchr::memmem::find_iter(bytes, MARK).count().saturating_sub(all.len()) as u64;
     let advice = "fio's JSON is cut or damaged: run fio again with --output-format=json";
     losses.add("damaged_input", damaged, Severity::Error, advice, None);
 }
@@ -71,7 +75,9 @@ fn one(all: &Value, of: &str, jobs: &mut Vec<Job>) {
                 Some((mean * unit as f64).round() as u64)
             };
             let paced = PACES.iter().any(|key| {
-                [&job["job options"], &all["global options"]].iter().any(|o| o[*key].is_string())
+                [&job["job options"], &all["global options"]]
+                    .iter()
+                    .any(|o| o[*key].as_str().is_some_and(|v| v != "0"))
             });
             let sync = &job["sync"]["lat_ns"];
             let sync_99 = sync["percentile"]["99.000000"].as_u64();
@@ -178,6 +184,8 @@ mod tests {
         assert_eq!(seen, [("a (mail.txt, line 2)", 3), ("a (mail.txt, line 4)", 4)]);
         assert!(jobs.iter().all(|j| j.paced) && losses.list.is_empty());
         assert_eq!(jobs[0].queue().unwrap().fits, dormouse_storage::load::Fits::Paced);
+        read("y", b"f()\n{\n:\n}\n{\"fio version\": \"fio-3\"}\n", &mut jobs, &mut losses);
+        assert!(losses.list.is_empty(), "a brace of a program is no document");
         read("x", b"{\"fio version\": \"fio-3\", \"jobs\": [", &mut jobs, &mut losses);
         assert_eq!((jobs.len(), losses.count("damaged_input")), (2, 1));
     }
