@@ -15,8 +15,8 @@ pub struct Value {
     pub value: String,
 }
 
-/// Counters of nanoseconds come so far in a hundred days, those of microseconds in 285 years.
-const FULL: u64 = 1 << 53;
+/// A counter of a millisecond comes so far in 285,000 years, one of a microsecond in 285.
+const MOST_COUNTED: u64 = 1 << 53;
 
 impl Value {
     /// Name of the file without its folders.
@@ -27,7 +27,7 @@ impl Value {
     /// The count that it is. What no counter of a machine reaches is damage, and would leave no
     /// room for sums and shares.
     pub fn count(&self) -> Option<u64> {
-        self.value.parse().ok().filter(|n| *n < FULL)
+        self.value.parse().ok().filter(|n| *n < MOST_COUNTED)
     }
 
     /// The folder.

@@ -657,12 +657,13 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
             Some(m) => format!("the kernel says why in its own words: \"{}\"", m.text.trim()),
             None => "no line that was read says which".into(),
         };
+        let times = said.len();
         said.extend(own);
         let rule = ("abort-unknown", Area::Abort, Level::Broken);
         let f = Finding::new(rule, Confidence::Certain)
             .says(format!("{which} ended by a device or a wakeup; {who}."))
             .look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")
-            .times(said.len() - usize::from(own.is_some()))
+            .times(times)
             .when(Some(Direction::Suspend), None)
             .shown_by(lines(said));
         out.push(f);

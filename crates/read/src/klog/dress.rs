@@ -103,22 +103,25 @@ fn bullet(text: &[u8]) -> Option<&[u8]> {
 /// A message of a log that is an item of a list, without the mark: what follows it is a stamp
 /// or the core's own mark, or stood in marks of code.
 fn without_bullet(line: &[u8]) -> Option<Vec<u8>> {
-    let body = prefix::quotes(line);
-    let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at))?;
-    if !bullet(&body[..=word])?.is_empty() {
-        return None;
-    }
-    let rest = &body[word + 1..];
+    let rest = item(line)?;
     let is = |b: &u8| b.is_ascii_digit() || *b == b' ';
     let stamp = rest.strip_prefix(b"[").is_some_and(|r| r.first().is_some_and(is));
-    let quotes = &line[..line.len() - body.len()];
+    let quotes = &line[..line.len() - prefix::quotes(line).len()];
     let known = stamp || rest.starts_with(b"PM: ") || text::find(rest, b": PM: ").is_some();
     let whole = known.then(|| rest.to_vec());
     whole.or_else(|| shown(rest)).map(|text| [quotes, &text].concat())
 }
 
-/// The message that an item of a list shows in marks of code or in bold: a diary tells a sleep so, an item a step. Ahead of it stand at most labels: what is in bold,
-/// numbers, words of another script.
+/// What an item of a list says, behind its mark.
+fn item(line: &[u8]) -> Option<&[u8]> {
+    let body = prefix::quotes(line);
+    let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at))?;
+    bullet(&body[..=word])?.is_empty().then(|| &body[word + 1..])
+}
+
+/// The message that an item of a list shows in marks of code or in bold: a diary tells a sleep
+/// so, a step an item. Ahead of it stand at most labels: what is in bold, numbers, words of
+/// another script.
 fn shown(item: &[u8]) -> Option<Vec<u8>> {
     let (mut from, mut label) = (0, false);
     loop {
@@ -148,11 +151,7 @@ fn shown(item: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether `line` is an item of a list that shows a message so.
 pub(crate) fn is_shown(line: &[u8]) -> bool {
-    let body = prefix::quotes(line);
-    let word = memchr::memchr(b' ', body).filter(|at| (1..=4).contains(at));
-    word.is_some_and(|at| {
-        bullet(&body[..=at]).is_some_and(<[u8]>::is_empty) && shown(&body[at + 1..]).is_some()
-    })
+    item(line).and_then(shown).is_some()
 }
 
 /// Whether what stands in marks reads as a message of a kernel: of its core, or with the name

@@ -67,9 +67,11 @@ impl Log<'_> {
     /// What Android's kernels say once more of an attempt that was given up, as tasks run again
     /// (kernel/power/wakeup_reason.c:log_suspend_abort_reason): of no other attempt.
     pub(super) fn is_echo(&mut self, r: &Record<'_>) -> bool {
-        let told = |log: &mut Self| log.t.current().is_some_and(|c| !c.over && c.told.aborted);
-        let given_up = self.t.open_serial() != 0 && (self.c.given_up || told(self));
-        given_up && r.text.strip_prefix(b"PM: ").unwrap_or(r.text).starts_with(b"Abort: ")
+        if !r.text.strip_prefix(b"PM: ").unwrap_or(r.text).starts_with(b"Abort: ") {
+            return false;
+        }
+        let aborted = self.t.current().is_some_and(|c| !c.over && c.told.aborted);
+        self.t.open_serial() != 0 && (self.c.given_up || aborted)
     }
 
     /// A device failed in `phase` of a way up. Whether that is of an attempt of which the text
