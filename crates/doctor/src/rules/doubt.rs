@@ -159,13 +159,27 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
     })
 }
 
-/// Whether the writer says that it is over: what he tells of was before.
+/// Whether the writer says that it is over: what he tells of was before. A line begins so, or
+/// says so of something; names and addresses are resolved too.
 fn is_solved(case: &Case) -> bool {
+    const OVER: [&str; 8] = [
+        " is solved",
+        " is resolved",
+        " was solved",
+        " was resolved",
+        "now solved",
+        "now resolved",
+        "been solved",
+        "been resolved",
+    ];
     let over = |m: &Message| {
         let said = m.text.to_ascii_lowercase();
-        let mut words = said.split(|c: char| !c.is_ascii_alphabetic());
-        let not = ["not ", "n't ", "never ", "unless", "?", "until", " if ", "when"];
-        words.any(|w| w == "solved" || w == "resolved") && !not.iter().any(|w| said.contains(w))
+        let first = said.split(|c: char| !c.is_ascii_alphabetic()).find(|w| !w.is_empty());
+        let says =
+            matches!(first, Some("solved" | "resolved")) || OVER.iter().any(|w| said.contains(w));
+        says && !["not ", "n't ", "never ", "?", "until", " if ", "when"]
+            .iter()
+            .any(|w| said.contains(w))
     };
     case.messages.iter().any(|m| m.trust == Trust::Prose && over(m))
 }
@@ -217,6 +231,7 @@ mod tests {
         };
         assert_eq!(said("**Solved by two parameters.** It wakes now"), None);
         assert!(said("Is this solved?").is_some() && said("It is not solved yet").is_some());
+        assert!(said("It came from the resolved address, through systemd-resolved").is_some());
     }
 
     #[test]

@@ -142,7 +142,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             None => "entered no state of its own".into(),
         };
         f.sentence += &format!(
-            " In another measurement of the text{named} it did not: SYS%LPI stayed 0.00 %, and the package {package}."
+            " In another measurement of the text{named} it did not: SYS%LPI was {} at most, and the package {package}.",
+            share(t.system().unwrap_or(0))
         );
         f.evidence.push(Evidence::from(t.best().0));
     }
@@ -169,11 +170,11 @@ fn depth(t: &Table<'_>) -> Finding {
             "The platform reached its own low-power state: SYS%LPI is {}{rows}; {package}.",
             share(s)
         )),
-        (Some(_), Some((10, _))) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
-            .says(format!("The machine slept in name only: {package}, and SYS%LPI stayed 0.00 %. What keeps the platform awake is outside the processor; the text does not name it."))
+        (Some(s), Some((10, _))) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
+            .says(format!("The machine slept in name only: {package}, and SYS%LPI was {} at most. What keeps the platform awake is outside the processor; the text does not name it.", share(s)))
             .look("Read slp_s0_debug_status or substate_requirements of pmc_core after such a sleep: what is not met names the part."),
         (system, _) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
-            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", if system.is_some() { " and SYS%LPI stayed 0.00 %" } else { " and never deeper" }))
+            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", system.map_or(" and never deeper".into(), |s| format!(" and SYS%LPI was {} at most", share(s)))))
             .look("ltr_show of pmc_core lists what devices ask for; lspci -vv shows which links have ASPM off."),
         _ => f("block-package", Level::Note, Confidence::Certain)
             .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep, and the text does not prove what kept it.", if t.asleep == Some(false) { "Awake: " } else { "" }))
@@ -217,7 +218,11 @@ fn changed(case: &Case, a: &Table<'_>, b: &Table<'_>) -> Option<Finding> {
         None => String::new(),
     };
     let left = match (system(a), system(b), b.rows[0].1.system()) {
-        (_, s, Some(_)) if s < WORTH => " SYS%LPI stayed 0.00 % in both: something else still keeps the platform awake, and the text does not name it.".to_string(),
+        (r, s, Some(_)) if s < WORTH => format!(
+            " SYS%LPI was {} before it and {} after: something else still keeps the platform awake, and the text does not name it.",
+            share(r),
+            share(s)
+        ),
         (s, t, Some(_)) => format!(" SYS%LPI went from {} to {}.", share(s), share(t)),
         _ => String::new(),
     };
