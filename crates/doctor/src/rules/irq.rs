@@ -43,7 +43,10 @@ pub(crate) fn named_in(messages: &[Message]) -> Vec<String> {
             Some((number, None)) => format!("IRQ {number}"),
             None => match m.after("Resume caused by ").filter(|_| m.trust.is_of_a_kernel()) {
                 Some(rest) => rest.trim().to_string(),
-                None => continue,
+                None => match super::spm::spm(m) {
+                    Some(s) => s.sources.to_string(),
+                    None => continue,
+                },
             },
         };
         if !out.contains(&who) {

@@ -16,6 +16,7 @@ mod image;
 pub(crate) mod irq;
 pub(crate) mod knob;
 mod libc;
+mod limited;
 mod line;
 pub(crate) mod mode;
 pub(crate) mod night;
@@ -27,6 +28,7 @@ pub(crate) mod ready;
 mod reset;
 mod rpm;
 mod source;
+mod spm;
 mod stuck;
 pub(crate) mod sync;
 mod unit;
@@ -41,13 +43,15 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 28] = [
+pub(crate) const ALL: [Rule; 30] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
     clock::judge,
     mode::judge,
     platform::judge,
+    spm::judge,
+    limited::judge,
     wake::judge,
     gpe::judge,
     phase::judge,
@@ -79,7 +83,7 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     let mut out = Vec::new();
     // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.
     let s2idle = case.attempts.iter().any(|a| matches!(a.mode.as_str(), "s2idle" | ""));
-    if s2idle && !mode::has_counters(case) && !night::has_counters(case) {
+    if s2idle && !mode::has_counters(case) && !night::has_counters(case) && !spm::has_depth(case) {
         out.push(Unchecked::Hardware);
     }
     if !case.attempts.is_empty() && !has("calling ") && !has(" of drv:") {

@@ -3,6 +3,7 @@
 
 use super::irq::{digits, irq, named_in};
 use super::night::{owner, turns};
+use super::spm::spm;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -51,7 +52,8 @@ fn in_words(case: &Case, irqs: &[Irq<'_>]) -> Vec<String> {
 }
 
 /// A line that names what woke has one of these, or of the words of [`HOW`].
-const WORDS: [&str; 6] = [
+const WORDS: [&str; 7] = [
+    " wake up by ",
     "Resume caused by ",
     "pm_system_irq_wakeup: ",
     "Triggering wakeup from IRQ ",
@@ -132,6 +134,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         } else if let Some(rest) = m.after("Resume caused by ").filter(|_| m.trust.is_of_a_kernel())
         {
             others.push((rest.trim().to_string(), m));
+        } else if let Some(s) = spm(m) {
+            others.push((s.sources.to_string(), m));
         }
         if let Some(h) = HOW.iter().find(|h| m.has(h.0))
             && m.trust.is_of_a_kernel()
@@ -186,7 +190,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             (None, None) => by.push(format!("IRQ {}{}", e.number, often(e.times))),
         }
     }
-    by.extend(others.iter().map(|o| o.0.clone()));
+    for (at, (who, _)) in others.iter().enumerate() {
+        let same = |o: &&(String, &Message)| o.0 == *who;
+        if !others[..at].iter().any(|o| o.0 == *who) {
+            by.push(format!("{who}{}", often(others.iter().filter(same).count())));
+        }
+    }
     let list = |words: &str, all: Vec<String>| match all.len() {
         0 => String::new(),
         _ => format!(" ({words} {})", all.join(", ")),
