@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::finding::{Confidence, Evidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use std::collections::HashMap;
 
 /// So many sentences above an excerpt say what it is, and so many below it.
@@ -14,7 +14,11 @@ const BELOW: usize = 3;
 const EXCERPT: usize = 400;
 
 /// Said ahead of what was seen once.
-const AHEAD: [&str; 16] = [
+const AHEAD: [&str; 20] = [
+    "it looked like on",
+    "it looked like before",
+    "it looked like then",
+    "from my first post",
     "used to see",
     "used to get",
     "used to have",
@@ -83,26 +87,88 @@ fn is_sentence(m: &Message) -> bool {
 fn said(case: &Case, at: usize) -> Option<&Message> {
     let logged = |m: &&Message| m.trust.is_of_a_kernel();
     let above = case.messages[..at].iter().rev().take(EXCERPT);
-    let mut above = above.skip_while(logged).take(ABOVE).filter(|m| is_sentence(m));
+    let above = above.skip_while(logged).take(ABOVE).filter(|m| is_sentence(m));
+    let above: Vec<&Message> = above.collect();
     let below = case.messages[at + 1..].iter().take(EXCERPT);
     let mut below = below.skip_while(logged).take(BELOW).filter(|m| is_sentence(m));
     let worked = |m: &Message| {
         let lower = m.text.to_ascii_lowercase();
         WORKED.iter().any(|w| lower.contains(w))
     };
-    let ahead = above.find(|m| has(&m.text, &AHEAD) && !worked(m));
+    let ahead = above.iter().find(|m| has(&m.text, &AHEAD) && !worked(m));
+    let wrapped = || {
+        let [low, high] = above[..] else { return None };
+        has(&joined(high, low), &AHEAD).then_some(low)
+    };
+    let ahead = ahead.copied().or_else(wrapped);
     ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND)))
+}
+
+/// The words with which the writer closes his whole report: it is over, whatever its logs show.
+/// A line begins so, or says so of something; names and addresses are resolved too.
+pub(crate) fn closed(case: &Case) -> Option<&Message> {
+    const OVER: [&str; 8] = [
+        " is solved",
+        " is resolved",
+        " was solved",
+        " was resolved",
+        "now solved",
+        "now resolved",
+        "been solved",
+        "been resolved",
+    ];
+    let over = |m: &&Message| {
+        let said = m.text.to_ascii_lowercase();
+        let mut words = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
+        let mut first = words.next().unwrap_or_default();
+        if matches!(first.trim_end_matches(|c: char| c.is_ascii_digit()), "edit" | "update") {
+            first = words.next().unwrap_or_default();
+        }
+        let next = words.next().unwrap_or_default();
+        let begins = match first {
+            "solved" | "resolved" => true,
+            "closing" => matches!(next, "this" | "it"),
+            "fixed" => matches!(next, "in" | "by" | "with"),
+            _ => false,
+        };
+        let says = begins || OVER.iter().any(|w| said.contains(w));
+        let open = ["not ", "n't ", "never ", "?", "until", " if ", "when"];
+        says && !open.iter().any(|w| said.contains(w))
+    };
+    case.messages.iter().filter(|m| m.trust == Trust::Prose).find(over)
 }
 
 /// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 100;
 
-/// Lowers what all its lines tell of an earlier time.
+/// Lowers what all its lines tell of an earlier time, and quotes who says that it is over.
 pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
     let speaks = |m: &Message| is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND));
-    if !case.messages.iter().any(speaks) {
-        return;
+    let wraps = |m: &[Message]| m.iter().all(is_sentence) && has(&joined(&m[0], &m[1]), &AHEAD);
+    if case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps) {
+        lower_earlier(case, findings);
     }
+    let Some(m) = closed(case) else { return };
+    for f in findings.iter_mut().filter(|f| f.level != Level::Note && !f.sentence.contains(TOLD)) {
+        f.sentence += &format!(" The writer says that it is over: \"{}\".", quoted(m));
+        f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+    }
+}
+
+const TOLD: &str = " The text tells that as of an earlier time: ";
+
+/// The beginning of a sentence, to quote.
+fn quoted(m: &Message) -> &str {
+    let words = m.text.trim().trim_end_matches([':', '.']);
+    &words[..words.floor_char_boundary(QUOTED)]
+}
+
+/// A sentence that goes on in the next line.
+fn joined(high: &Message, low: &Message) -> String {
+    format!("{} {}", high.text.trim_end(), low.text.trim_start())
+}
+
+fn lower_earlier(case: &Case, findings: &mut [Finding]) {
     let mut places: HashMap<u64, usize> = HashMap::new();
     for (at, m) in case.messages.iter().enumerate() {
         places.entry(m.line).or_insert(at);
@@ -111,9 +177,7 @@ pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
         let of = |e: &Evidence| said(case, *places.get(&e.line)?);
         let told: Option<Vec<&Message>> = f.evidence.iter().map(of).collect();
         let Some(first) = told.as_ref().and_then(|t| t.first()) else { continue };
-        let words = first.text.trim().trim_end_matches([':', '.']);
-        let words = &words[..words.floor_char_boundary(QUOTED)];
-        f.sentence += &format!(" The text tells that as of an earlier time: \"{words}\".");
+        f.sentence += &format!("{TOLD}\"{}\".", quoted(first));
         f.confidence = Confidence::Guess;
         f.level = f.level.max(Level::Risk);
         f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*first) });

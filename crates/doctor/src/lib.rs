@@ -79,13 +79,13 @@ pub use rules::ready::NO_STATE;
 pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
-pub use report::{First, Report, Sleep, answer, is_crash, tells_depth, told_of_sleep};
+pub use report::{First, Report, Sleep, answer, is_crash, sorted, tells_depth, told_of_sleep};
 pub use words::Words;
 
 use attempt::Attempt;
 use logs::further_logs;
 use message::{Message, Trust};
-use report::{leave_to_the_user, sorted};
+use report::leave_to_the_user;
 use said::told;
 use std::collections::BTreeSet;
 

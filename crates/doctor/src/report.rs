@@ -4,6 +4,7 @@ use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
 use crate::rules::way::network::TOLD;
 use dormouse_base::time::Ns;
+use std::borrow::Borrow;
 
 /// What the doctor says of a text.
 #[derive(Clone, Debug, Default)]
@@ -37,11 +38,13 @@ pub struct Sleep {
 }
 
 /// The worst first; of what costs time the dearest comes first.
-pub(crate) fn sorted(findings: &mut [Finding]) {
+pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == Level::Slow);
-    // What a night cost is asked before a moment of its way.
-    let night = |f: &Finding| f.id == "night-cost" && f.level == Level::Risk;
-    let night = findings.iter().any(|f| night(f) && f.confidence != Confidence::Guess);
+    // What a night cost, and a machine that is woken again and again, is asked before a moment
+    // of its way.
+    let night = |f: &Finding| matches!(f.id, "night-cost" | "wake-loop") && f.level == Level::Risk;
+    let sure = |f: &F| f.borrow().confidence != Confidence::Guess;
+    let night = findings.iter().any(|f| night(f.borrow()) && sure(f));
     let way = |f: &Finding| f.id.starts_with("way-") && cost(f).is_some_and(|t| t < TRIFLE);
     let trifle = |f: &Finding| night && way(f);
     // A sleep that is lost stands before what only took long.
@@ -51,7 +54,12 @@ pub(crate) fn sorted(findings: &mut [Finding]) {
         true => (Level::Risk, true),
         false => (f.level, f.level == Level::Note && is_of_the_user(f)),
     };
-    findings.sort_by_key(|f| (level(f), f.confidence, std::cmp::Reverse(cost(f))));
+    // A device that did not come back ended nothing: what did stands before it.
+    let after = |f: &Finding| f.id == "device-not-resumed";
+    findings.sort_by_key(|f| {
+        let f = f.borrow();
+        (level(f), f.confidence, after(f), std::cmp::Reverse(cost(f)))
+    });
 }
 
 /// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of

@@ -1,8 +1,10 @@
 //! What forbids to say that nothing is wrong, though no rule found a fault: a log that ends on
-//! the way down, and trouble that the writer tells of and no finding explains.
+//! the way down, or while a machine that wrote its image is shut down, and trouble that the
+//! writer tells of and no finding explains.
 
 use crate::attempt::Attempt;
 use crate::case::Case;
+use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
@@ -26,7 +28,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         || case.night.slept_at_all()
         || found.iter().any(|f| f.area == Area::Mode);
     let told = trouble(case)
-        .filter(|_| slept && !is_solved(case))
+        .filter(|_| slept && earlier::closed(case).is_none())
         .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
     let mut words = Vec::new();
     if let Some((first, _)) = cut {
@@ -39,10 +41,18 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         let said: String = said.chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
+    let off = ends_off(case);
+    if let Some((m, device)) = off {
+        words.push(format!(
+            "The text ends at the shutdown of {device} (line {}), after the image was written: whether the machine went off is not there.",
+            m.line
+        ));
+    }
     if words.is_empty() {
         return None;
     }
-    let shown = cut.into_iter().flat_map(|c| [c.0, c.1]).chain(told.map(|t| t.0));
+    let shown = cut.into_iter().flat_map(|c| [c.0, c.1]);
+    let shown = shown.chain(off.map(|o| o.0)).chain(told.map(|t| t.0));
     let rule = (DOUBT, Area::Abort, Level::Note);
     Some(
         Finding::new(rule, Confidence::Likely)
@@ -65,18 +75,40 @@ fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Messag
     let up = |m: &Message| {
         stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends_sleep(m)
     };
-    let down = |m: &Message| {
-        m.has("Suspending console") || m.has("suspend of devices") || m.has("non-boot CPUs")
-    };
     let slept = |m: &Message| m.has("suspend-to-idle") || m.has("uspended for ");
     let ended = said.clone().any(|m| up(m) || slept(m));
-    let down = said.clone().any(down);
     let first = said.next()?;
-    (down && !ended).then_some((first, said.next_back()?))
+    (!ended).then_some((first, said.next_back().unwrap_or(first)))
+}
+
+/// The last message of a log that ends while devices are shut down behind a written image, and
+/// whose it is: `NAME: shutdown` (drivers/base/core.c:device_shutdown, 6.12, with
+/// initcall_debug). The kernel's last words would be those of kernel/reboot.c.
+fn ends_off(case: &Case) -> Option<(&Message, &str)> {
+    let mut said = case.messages.iter().rev().filter(|m| m.trust.is_of_a_kernel());
+    let last = said.next()?;
+    let who = last.text.strip_suffix(": shutdown")?;
+    let device = who.rsplit(' ').next().filter(|d| !d.is_empty())?;
+    let written = |m: &Message| m.has("Image saving done") || m.has(" kbytes in ");
+    let begins =
+        |m: &&Message| !m.says("hibernation entry") && !m.text.starts_with("Linux version");
+    said.take_while(begins).any(written).then_some((last, device))
 }
 
 /// Words for what a healthy sleep does not do.
-const TROUBLE: [&str; 32] = [
+const TROUBLE: [&str; 44] = [
+    "reisub",
+    "laptop is dead",
+    "machine is dead",
+    "force-power",
+    "can't properly",
+    "not wake up",
+    "no matching",
+    "not resume the",
+    "doesn't accept input",
+    "unrecoverable",
+    "became unresponsive",
+    "won't wake",
     "had to reboot",
     "have to reboot",
     "needed a reboot",
@@ -148,7 +180,8 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
         prose.iter().find_map(|m| {
             let said = m.text.split(". ").find(|s| {
                 let lower = s.to_ascii_lowercase();
-                lower.contains(word) && !NOT.iter().any(|w| lower.contains(w))
+                lower.find(word).is_some_and(|at| !is_denied(&lower[..at]))
+                    && !NOT.iter().any(|w| lower.contains(w))
             })?;
             // Of a long sentence the part that says it.
             let at = said.to_ascii_lowercase().find(word).filter(|at| *at + word.len() > MOST);
@@ -159,29 +192,13 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
     })
 }
 
-/// Whether the writer says that it is over: what he tells of was before. A line begins so, or
-/// says so of something; names and addresses are resolved too.
-fn is_solved(case: &Case) -> bool {
-    const OVER: [&str; 8] = [
-        " is solved",
-        " is resolved",
-        " was solved",
-        " was resolved",
-        "now solved",
-        "now resolved",
-        "been solved",
-        "been resolved",
-    ];
-    let over = |m: &Message| {
-        let said = m.text.to_ascii_lowercase();
-        let first = said.split(|c: char| !c.is_ascii_alphabetic()).find(|w| !w.is_empty());
-        let says =
-            matches!(first, Some("solved" | "resolved")) || OVER.iter().any(|w| said.contains(w));
-        says && !["not ", "n't ", "never ", "?", "until", " if ", "when"]
-            .iter()
-            .any(|w| said.contains(w))
-    };
-    case.messages.iter().any(|m| m.trust == Trust::Prose && over(m))
+/// Whether what follows `before` is said not to be: a word of denial is one of the last.
+fn is_denied(before: &str) -> bool {
+    const DENIES: [&str; 5] = ["no", "not", "never", "zero", "nor"];
+    const NEAR: usize = 3;
+    let word = |c: char| !c.is_ascii_alphanumeric() && c != '\'';
+    let mut last = before.rsplit(word).filter(|w| !w.is_empty()).take(NEAR);
+    last.any(|w| DENIES.contains(&w) || w.ends_with("n't"))
 }
 
 /// A sentence has so many words of letters alone; a row of a table has none.
@@ -218,7 +235,24 @@ mod tests {
         let up =
             [&down[..], &[(Trust::Logged, "PM: noirq resume of devices complete after 2.0 msecs")]];
         assert_eq!(judged(&up.concat(), 4, false), None);
-        assert_eq!(judged(&[down[0]], 1, false), None, "nothing went down");
+        // What a machine leaves that never woke.
+        assert!(judged(&[down[0]], 1, false).is_some());
+    }
+
+    #[test]
+    fn a_log_that_ends_while_the_machine_is_shut_down_is_no_all_clear() {
+        let written = (Trust::Logged, "PM: hibernation: Wrote 81920 kbytes in 0.80 seconds");
+        let shut = (Trust::Logged, "elm_bus 3-1: shutdown");
+        let told = judged(&[written, shut], 2, true);
+        assert!(told.is_some_and(|s| s.contains("shutdown of 3-1 (line 2)")));
+        assert_eq!(judged(&[shut], 1, true), None, "nothing was written");
+        let off = (Trust::Logged, "reboot: Power down");
+        assert_eq!(judged(&[written, shut, off], 3, true), None);
+        let slept = [
+            (Trust::Logged, "PM: suspend entry (deep)"),
+            (Trust::Logged, "ACPI: PM: Preparing to enter system sleep state S3"),
+        ];
+        assert!(judged(&slept, 2, false).is_some_and(|s| s.contains("on the way down")));
     }
 
     #[test]
@@ -248,6 +282,8 @@ mod tests {
             "Does it have a battery drain?",
             "Drains battery",
             "Power cycle: 3, had to reboot: 1",
+            "This is not a battery drain, says the meter.",
+            "There was no black screen this time, all is well.",
         ] {
             assert_eq!(with(fine), None, "{fine}");
         }

@@ -12,6 +12,7 @@ use dormouse_base::say;
 /// for s2idle prints the error of Python, shells and rtcwake that of the C library.
 /// Where something else tells why, this says no more.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    tested(case, out);
     written(case, out);
     answered(case, out);
     reads_image(case, out);
@@ -29,6 +30,11 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
     let python = |m: &Message| {
         let (_, rest) = m.text.split_once("[Errno ")?;
         rest.split_once(']')?.0.parse::<i32>().ok()
+    };
+    // The command whose error the lines below it show.
+    let asked = |at: usize| {
+        let above = case.messages[..at].iter().rev().take(COMMAND);
+        above.into_iter().any(|m| m.has("/sys/power/state"))
     };
     let mut said: Vec<(&Message, Option<i32>)> = Vec::new();
     let words = [
@@ -48,7 +54,9 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
             // Most of its versions do not say which (util-linux, sys-utils/rtcwake.c).
             Some(libc::said_by_libc(why.trim_start_matches([':', ' '])))
         } else {
-            m.text.ends_with("write error: Device or resource busy").then_some(Some(EBUSY))
+            let why = m.text.trim().rsplit_once("write error: ").map(|w| w.1);
+            let errno = why.and_then(libc::said_by_libc);
+            errno.filter(|e| *e == EBUSY || asked(i)).map(Some)
         };
         said.extend(errno.map(|e| (m, e)));
     }
@@ -85,6 +93,39 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
         Some(e) => f.of_error(-e),
         None => f,
     });
+}
+
+/// So many lines above an error stands its command.
+const COMMAND: usize = 3;
+
+/// The self-test of a kernel with CONFIG_PM_TEST_SUSPEND, which sleeps once at boot and says so
+/// if it could not (kernel/power/suspend_test.c:test_wakealarm, 3.0 to 7.3).
+fn tested(case: &Case, out: &mut Vec<Finding>) {
+    const FAILED: &str = "suspend test failed, error ";
+    let said = case.messages.having(FAILED).map(|(_, m)| m);
+    let said: Vec<(&Message, i32)> = said
+        .filter(|m| m.trust.is_of_a_kernel() && m.says(FAILED))
+        .filter_map(|m| Some((m, m.after(FAILED)?.trim().parse().ok()?)))
+        .collect();
+    let Some((_, errno)) = said.first() else { return };
+    let why = match *errno {
+        -22 => {
+            " The machine may not offer the state that was asked for: see the modes of /sys/power/mem_sleep."
+        }
+        _ => "",
+    };
+    out.push(
+        Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Certain)
+            .says(format!(
+                "The kernel's own test at boot could not put the machine to sleep{}: {}.{why}",
+                say::and_times(said.len()),
+                say::told(*errno)
+            ))
+            .look("The lines between that test's entry and exit say why; test_suspend= of the command line chooses the state.")
+            .times(said.len())
+            .of_error(*errno)
+            .shown_by(lines(said.iter().map(|s| s.0))),
+    );
 }
 
 /// Lines of systemd that a unit which puts the machine to sleep failed, one a failure, and

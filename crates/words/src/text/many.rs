@@ -40,7 +40,7 @@ pub(super) fn show(
     let waits = longest_waits(cycles);
     if silent {
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
-        found.sort_by_key(|f| f.level);
+        dormouse_doctor::sorted(&mut found);
         let longest = all.iter().filter_map(Explained::longest_end).max();
         let found = dormouse_doctor::answer(found, !waits.is_empty(), longest);
         let shown = cycles.iter().map(|(_, e, i)| (&e.capture.cycles[*i], &e.views[*i]));

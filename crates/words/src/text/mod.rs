@@ -46,7 +46,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         ranked::show(&mut page, all, selection);
         texts(&mut page, list);
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
-        found.sort_by_key(|f| f.level);
+        dormouse_doctor::sorted(&mut found);
         beside(&mut page, &found, &selection.typed);
         last(&mut page, Some(many::next_command(all, &cycles, selection)));
     }
