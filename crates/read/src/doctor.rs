@@ -17,7 +17,7 @@ use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Case, JudgedCase, Words};
+use dormouse_doctor::{Case, JudgedCase, Words, formats};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -242,7 +242,10 @@ impl Listener<'_> {
         };
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
-        let trust = if fenced { Trust::Shown } else { trust };
+        // Who asks for a line has not seen it.
+        let asked = || klog::quotes(self.lines.at(at - 1)).trim_ascii_end().ends_with(b"?");
+        let shown = fenced || !record.fresh && is_of_device(record.text) && !asked();
+        let trust = if shown { Trust::Shown } else { trust };
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
@@ -266,6 +269,23 @@ fn whole_logs(messages: &mut [Message]) {
             run.iter_mut().for_each(|m| m.trust = Trust::Shown);
         }
     }
+}
+
+/// Whether a line without a stamp is what a driver prints of a device, whole and in the words
+/// of a kernel: `DRIVER DEVICE: …`. Nobody types that, whoever quotes it.
+fn is_of_device(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let name = memchr::memchr(b':', text).map_or(&b""[..], |colon| &text[..colon]);
+    let two = name.iter().filter(|b| **b == b' ').count() == 1;
+    // A device has a number, a driver has no capital.
+    let device =
+        name.iter().any(u8::is_ascii_digit) && !name[..1].iter().any(u8::is_ascii_uppercase);
+    if !two || !device {
+        return false;
+    }
+    let words = Words::from(text::lossy(text).into_owned());
+    let known = formats::all().recognise(&words);
+    known.is_some_and(|k| k.device.is_some() && k.format.is_telling())
 }
 
 /// What a line without the prefix of a log is.

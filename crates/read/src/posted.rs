@@ -5,6 +5,7 @@
 //! | posted | read |
 //! |---|---|
 //! | a table with bars (Markdown) | its cells with blanks between |
+//! | one whose columns are files of `power` folders | `NAME: control=on …`, a row a device |
 //! | `cat /sys/a/{b,c}`, and a line for each file | `/sys/a/b:VALUE`, as `grep` prints it |
 //! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
 //! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
@@ -77,11 +78,30 @@ fn is_kernels(head: &[&str]) -> bool {
     }
 }
 
+/// The files of which the columns of a table are the values, a row a device; nothing if the
+/// first column is one, or fewer than two are.
+fn files_of_devices(head: &[&str]) -> Option<Vec<Option<&'static str>>> {
+    let named = |c: &&str| FILES.iter().find(|f| f.0 == *c || f.1 == *c).map(|f| f.0);
+    let columns: Vec<_> = head.iter().map(named).collect();
+    (columns.first()?.is_none() && columns.iter().flatten().count() > 1).then_some(columns)
+}
+
+/// A row of such a table, as loops of a shell print it.
+fn device(row: &[&str], columns: &[Option<&'static str>]) -> String {
+    let values = row.iter().zip(columns).filter_map(|(cell, file)| {
+        let whole = !cell.is_empty() && !cell.contains(char::is_whitespace);
+        file.filter(|_| whole).map(|file| format!(" {file}={cell}"))
+    });
+    row.first().map_or("", |name| name).to_string() + ":" + &values.collect::<String>()
+}
+
 /// Tables with bars below a head and a rule.
 fn tables(lines: &[&[u8]], own: &mut [Option<String>]) {
     let mut at = 0;
     while at + 1 < lines.len() {
-        let head = cells(lines[at]).filter(|(_, head)| is_kernels(head));
+        let head = cells(lines[at]);
+        let files = head.as_ref().and_then(|(_, head)| files_of_devices(head));
+        let head = head.filter(|(_, head)| files.is_some() || is_kernels(head));
         let rule = cells(lines[at + 1]).is_some_and(|(_, c)| is_rule(&c));
         let Some((marks, _)) = head.filter(|_| rule) else {
             at += 1;
@@ -90,6 +110,10 @@ fn tables(lines: &[&[u8]], own: &mut [Option<String>]) {
         let count = lines[at..].iter().take_while(|l| cells(l).is_some()).count();
         for (n, (line, own)) in lines[at..at + count].iter().zip(&mut own[at..]).enumerate() {
             let Some((_, row)) = cells(line) else { continue };
+            if let Some(columns) = &files {
+                *own = (n > 1).then(|| marks.to_string() + &device(&row, columns));
+                continue;
+            }
             // A rule is as long as the kernel's.
             *own = Some(match is_rule(&row) {
                 true => format!("{marks}{}", "-".repeat(40)),
@@ -231,6 +255,16 @@ mod tests {
         assert_eq!(shown(other), other);
         let no_rule = "| domain | status |\n| a | on |\n";
         assert_eq!(shown(no_rule), no_rule);
+    }
+
+    #[test]
+    fn a_row_with_the_files_of_a_device_is_one_of_its_own() {
+        let text = "| dev | product | control | runtime_status | power |\n|---|---|---|---|---|\n\
+            | 3-2 | Big Reader | `on` | active | 5 |\n| 3-4 | x | auto | | |\n";
+        let rows = "3-2: control=on status=active\n3-4: control=auto\n";
+        assert!(shown(text).ends_with(rows), "{}", shown(text));
+        let other = "| control | status |\n|---|---|\n| on | active |\n";
+        assert_eq!(shown(other), other);
     }
 
     #[test]

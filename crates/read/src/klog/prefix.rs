@@ -429,6 +429,8 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         r.cpu = u32::try_from(n).ok();
     } else if inside.strip_prefix(b"C").and_then(number).is_some() {
         // Printed by an interrupt on this CPU: no thread to name.
+    } else if let Some((cpu, comm, pid)) = of_vendor(inside).filter(|_| r.time.is_some()) {
+        (r.cpu, r.comm, r.pid) = (u32::try_from(cpu).ok(), comm, Some(pid));
     } else if let Some(fields) = inside.strip_prefix(b"pid:") {
         let mut fields = fields.split(|&b| b == b',');
         r.pid = Some(number(fields.next()?)?);
@@ -448,6 +450,26 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         return None;
     }
     Some(rest)
+}
+
+/// CPU, name and thread as vendors print them behind the time: `4:    kworker/4:0:   52`
+/// (Samsung), `C5 t2624`.
+fn of_vendor(inside: &[u8]) -> Option<(i32, &[u8], i32)> {
+    if let Some((cpu, thread)) = inside.strip_prefix(b"C").and_then(|r| split(r, b' ')) {
+        let thread = thread.strip_prefix(b"t").or_else(|| thread.strip_prefix(b"T"))?;
+        return Some((number(cpu)?, b"", number(thread)?));
+    }
+    let (cpu, rest) = split(inside, b':')?;
+    let colon = memchr::memrchr(b':', rest)?;
+    let (comm, pid) = (rest[..colon].trim_ascii(), rest[colon + 1..].trim_ascii());
+    let named = comm.iter().any(u8::is_ascii_alphabetic);
+    named.then_some((number(cpu)?, comm, number(pid)?))
+}
+
+/// What stands before and behind the first `mark`.
+fn split(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(mark, text)?;
+    Some((&text[..at], text[at + 1..].trim_ascii()))
 }
 
 /// `12.345678] ` or `+0.000012] `: the kernel's stamp in a copy that begins one letter late.
@@ -622,6 +644,22 @@ mod tests {
         assert!(ordered.map(|t| order_of(t.as_bytes())).is_sorted());
         assert!(order_of(b"Sep  1 10:11:12") < order_of(b"Sep 12 09:11:12"));
         assert_eq!(order_of(b"yesterday"), None);
+    }
+
+    #[test]
+    fn vendors_name_cpu_and_thread_behind_the_time() {
+        let of = |line: &'static str| {
+            let r = strip(line.as_bytes());
+            (r.cpu, r.comm, r.pid, r.text)
+        };
+        let samsung = of("[   63.010841] [4:    kworker/4:0:   52] x 1d84.x: PM: y");
+        assert_eq!(samsung, (Some(4), &b"kworker/4:0"[..], Some(52), &b"x 1d84.x: PM: y"[..]));
+        assert_eq!(
+            of("[  130.284870][C5 t2624] PM: x"),
+            (Some(5), &b""[..], Some(2624), &b"PM: x"[..])
+        );
+        let clock = of("[  130.284870] [12:34:56] x");
+        assert_eq!(clock, (None, &b""[..], None, &b"[12:34:56] x"[..]));
     }
 
     #[test]

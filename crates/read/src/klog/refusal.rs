@@ -205,9 +205,24 @@ impl Log<'_> {
         begun.is_some_and(|c| c.cycle.phases.iter().all(|p| p.phase == Phase::Sync))
     }
 
-    /// `suspend-to-idle` is of a sleep that is not open: the one that is has woken, and its text
+    /// `suspend-to-idle`, the last that the core says on its way down.
+    pub(super) fn idles(&mut self, stamp: &Stamp<'_>) {
+        // A text may begin there, and people leave out what stands between two sleeps.
+        if self.idles_anew() {
+            self.open(stamp, false);
+            self.sync();
+        }
+        let frozen = |p: &PhaseSpan| matches!(p.phase, Phase::FreezeUser | Phase::FreezeKernel);
+        let told = self.t.current().is_none_or(|c| c.cycle.phases.iter().any(frozen));
+        if !told && self.c.lasting.is_none() {
+            // Somebody left out the lines that tell when tasks froze.
+            self.freezing_begins();
+        }
+    }
+
+    /// Whether it is of a sleep that is not open: the one that is has woken, and its text
     /// has no beginning (kernel/power/suspend.c:s2idle_loop says it once a sleep).
-    pub(super) fn idles_anew(&mut self) -> bool {
+    fn idles_anew(&mut self) -> bool {
         if self.t.open_serial() == 0 {
             return !self.reads_image;
         }

@@ -22,6 +22,12 @@ use dormouse_base::tick::tick;
 use dormouse_base::time::Ns;
 use dormouse_doctor::{Words, refusal};
 
+/// What names wakeup sources that were active.
+const SOURCES: [&[u8]; 2] = [b"active wakeup source: ", b"last active wakeup source: "];
+
+/// What ends an attempt; kernels of Android have a word of their own.
+const PENDING: [&[u8]; 2] = [b"Wakeup pending", b"Pending Wakeup Sources: "];
+
 /// What an elapsed time that is cut to milliseconds may lack.
 pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
 
@@ -53,10 +59,8 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
             log.asked = firmware::asked(r.text).or(log.asked);
         }
     }
-    // A text may begin there, and people leave out what stands between two sleeps.
-    if r.text == b"PM: suspend-to-idle" && log.idles_anew() {
-        log.open(&stamp, false);
-        log.sync();
+    if r.text == b"PM: suspend-to-idle" {
+        log.idles(&stamp);
     }
     if begin(log, text, &stamp) || tasks(log, r, text, &stamp) || devices(log, r, text, &stamp) {
         only_main(log, text, &stamp);
@@ -434,16 +438,14 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
         log.c.phase = Some(Phase::Suspend);
         log.c.base = log.now;
         log.c.covered = log.now;
-    } else if text.starts_with(b"active wakeup source: ")
-        || text.starts_with(b"last active wakeup source: ")
-    {
+    } else if SOURCES.iter().any(|w| text.starts_with(w)) {
         // Some kernels print that alone of all that pm_wakeup_pending has.
         let down = log.c.phase.is_some_and(|p| p.direction() == Direction::Suspend);
         if let Some(c) = log.t.current().filter(|c| down && !c.over) {
             c.told.wakeup = true;
             log.interrupt();
         }
-    } else if text.starts_with(b"Wakeup pending") {
+    } else if PENDING.iter().any(|w| message(text).starts_with(w)) {
         log.is_piece(stamp);
         if let Some(c) = log.t.current() {
             c.told.wakeup = true;
