@@ -262,3 +262,103 @@ fn the_deeper_of_two_measurements_is_no_word_for_the_other() {
     assert!(text.contains("it did not: SYS%LPI was 0.00 % at most"), "{text}");
     assert!(text.contains("was in C2 for 42.30 %"), "{text}");
 }
+
+#[test]
+fn a_log_that_ends_at_the_entry_of_a_sleep_is_no_all_clear() {
+    let text = checked(
+        "It goes down and never comes back: the laptop is dead until I hold the button.\n\n\
+         Aug 10 14:11:23 box kernel: Lockdown: systemd-logind: hibernation is restricted; see man kernel_lockdown.7\n\
+         Aug 10 14:11:24 box systemd-sleep[48965]: Suspending system...\n\
+         Aug 10 14:11:24 box kernel: PM: suspend entry (s2idle)\n",
+    );
+    assert!(text.starts_with("No rule found a fault, and that is no all-clear"), "{text}");
+    assert!(text.contains("whether the machine came back"), "{text}");
+}
+
+#[test]
+fn a_report_that_its_writer_closes_is_of_an_earlier_time() {
+    let log = "> [ 4021.550117] PM: suspend entry (s2idle)\n\
+         > [ 4022.118231] elm_hc 0000:00:14.0: PM: failed to suspend async: error -16\n\
+         > [ 4022.140011] PM: Some devices failed to suspend, or early wake event detected\n\
+         > [ 4022.601113] PM: suspend exit\n";
+    let text = checked(&format!(
+        "Closing this: thirty sleeps in a row were fine with 6.12. For the record, what\n\
+         it looked like on 6.11:\n\n{log}\nThanks.\n"
+    ));
+    assert!(text.contains("as of an earlier time"), "{text}");
+    let text = checked(&format!("Here is my log:\n\n{log}\nEDIT: solved by new firmware\n"));
+    assert!(text.contains("The writer says that it is over: \"EDIT: solved"), "{text}");
+}
+
+#[test]
+fn a_kernel_that_refuses_at_once_is_told() {
+    let refused = "# echo mem > /sys/power/state\n\
+         [    9.098089] PM: suspend entry (deep)\n\
+         [    9.102033] PM: suspend exit\n\
+         sh: write error: Invalid argument\n";
+    let text = checked(refused);
+    assert!(text.contains("could not put the machine to sleep: error -22"), "{text}");
+    let text = checked(
+        "[    1.092812] PM: test RTC wakeup from 'mem' suspend\n\
+         [    1.098089] PM: suspend entry (deep)\n\
+         [    1.102033] PM: suspend exit\n\
+         [    1.105205] PM: suspend test failed, error -22\n",
+    );
+    assert!(text.contains("The kernel's own test at boot could not"), "{text}");
+}
+
+#[test]
+fn a_line_that_a_driver_prints_of_a_device_needs_no_stamp() {
+    let text = checked(
+        "I get this when I unplug the power:\n\
+         > nvme nvme2: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n\
+         and then it is over.\n",
+    );
+    assert!(text.contains("nvme2 (nvme) answered no more"), "{text}");
+}
+
+#[test]
+fn a_loop_stands_before_a_moment_of_the_way() {
+    let sleep = |at: &str| {
+        format!(
+            "Mar 02 {at}:07.121904 kea systemd-logind[901]: Suspending...\n\
+             Mar 02 {at}:08.734412 kea systemd-sleep[7021]: Performing sleep operation 'suspend'...\n\
+             Mar 02 {at}:08.736118 kea kernel: PM: suspend entry (s2idle)\n\
+             Mar 02 {at}:11.900318 kea kernel: PM: suspend-to-idle\n\
+             Mar 02 {at}:11.900355 kea kernel: Timekeeping suspended for 1.604 seconds\n\
+             Mar 02 {at}:11.900381 kea kernel: PM: Triggering wakeup from IRQ 7\n\
+             Mar 02 {at}:11.900461 kea kernel: PM: suspend exit\n"
+        )
+    };
+    let text = words(&["show", "-"], &["21:44", "21:45", "21:46"].map(sleep).concat());
+    assert!(text.starts_with("Risk: A loop: 3 sleeps in a row"), "{text}");
+    // What passed between the entry and the line that a frozen keeper wrote of is the sleep.
+    assert!(!text.contains("Suspend, median 1."), "{text}");
+}
+
+#[test]
+fn a_phone_says_what_its_power_manager_counted() {
+    let text = words(
+        &["show", "-"],
+        "<6>[ 8842.330118][ T912] [name:suspend&]PM: suspend entry (deep)\n\
+         <6>[ 8842.371000][ T912] [name:process&]Freezing user space processes ... (elapsed 0.019 seconds) done.\n\
+         <6>[ 8842.602114][ T912] [name:spm&][SPM] suspend wake up by  R12_CONN_WAKE, timer_out = 3276800, r13 = 0x1, 26M_off_pct = 0\n\
+         <6>[ 8842.720331][ T912] [name:process&]Restarting tasks ... done.\n\
+         <6>[ 8842.731114][ T912] [name:suspend&]PM: suspend exit\n",
+    );
+    assert!(text.contains("Woken by R12_CONN_WAKE"), "{text}");
+    assert!(text.contains("26 MHz) was off for 0 %"), "{text}");
+}
+
+#[test]
+fn what_a_kernel_of_android_says_of_pending_sources_ends_an_attempt() {
+    let text = words(
+        &["show", "-"],
+        "[  251.681091][C5 t2624] PM: suspend entry (deep)\n\
+         [  251.803701][C5 t2624] PM: dpm_run_callback(): platform_pm_suspend+0x0/0x8 returns -16\n\
+         [  251.803779][C5 t2624] PM: PM: Pending Wakeup Sources: elm_timer\n\
+         [  251.803928][C5 t2624] PM: Some devices failed to suspend, or early wake event detected\n\
+         [  251.906141][C5 t2624] PM: suspend exit\n",
+    );
+    assert!(text.starts_with("This sleep failed: aborted by a wakeup event"), "{text}");
+}
