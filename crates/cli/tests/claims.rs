@@ -362,3 +362,17 @@ fn what_a_kernel_of_android_says_of_pending_sources_ends_an_attempt() {
     );
     assert!(text.starts_with("This sleep failed: aborted by a wakeup event"), "{text}");
 }
+
+#[test]
+fn a_test_that_turns_round_proves_no_depth() {
+    let text = checked(
+        "PM: suspend devices took 1.677 seconds\n\
+         ACPI: EC: interrupt blocked\n\
+         PM: suspend debug: Waiting for 5 second(s).\n\
+         amd_pmc AMDI0005:00: Last suspend didn't reach deepest state\n\
+         ACPI: EC: interrupt unblocked\n\
+         PM: resume devices took 2.342 seconds\n\
+         PM: suspend exit\n",
+    );
+    assert!(!text.contains("in name only"), "{text}");
+}

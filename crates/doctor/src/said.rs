@@ -55,6 +55,27 @@ pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option
     let who = !device.name.is_empty() && first.text.contains(&format!("{}: ", device.name));
     let of = if who { format!(" of {}", say::device(&device)) } else { String::new() };
     let text = first.text.trim();
+    let at = case.messages.iter().position(|m| m.line == first.line);
+    let stage = at.and_then(|at| Stages::new(&case.messages).at(at, &[]));
+    // A text may begin inside a phase, whose end tells which it was.
+    let ends = |at: usize| case.messages[at..].iter().find_map(phase_took).map(|p| p.0);
+    let direction = stage.map(|s| s.direction).or_else(|| at.and_then(ends));
+    let resume = direction == Some(Direction::Resume);
+    let one = errors.iter().all(|e| owner(&e.0.text).name == device.name && has_errno(&e.0.text));
+    if who && one && errors.len() >= MANY {
+        let way = if resume { "came back" } else { "went down" };
+        let f = Finding::new(("device-errors", Area::Phase, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "{} reported {} errors while it {way}, the first: \"{text}\".",
+                say::device(&device),
+                errors.len()
+            ))
+            .look("Look whether the device works afterwards; who maintains its driver wants these lines.")
+            .times(errors.len())
+            .of_devices([device])
+            .shown_by(lines(errors.iter().map(|e| e.0)));
+        return Some(if resume { f.at("resume") } else { f }.when(direction, None));
+    }
     let sentence = match errors.len() {
         1 => format!("A line tells of an error{of} that no rule knows: \"{text}\"."),
         n => format!("{n} lines tell of errors that no rule knows, the first{of}: \"{text}\"."),
@@ -65,12 +86,19 @@ pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option
         .times(errors.len())
         .of_devices(who.then_some(device))
         .shown_by(lines(errors.iter().map(|e| e.0)));
-    let at = case.messages.iter().position(|m| m.line == first.line);
-    let stage = at.and_then(|at| Stages::new(&case.messages).at(at, &[]));
-    Some(match stage {
-        Some(s) if s.direction == Direction::Resume => f.at("resume").when(Some(s.direction), None),
-        _ => f,
-    })
+    Some(if resume { f.at("resume").when(direction, None) } else { f })
+}
+
+/// So many errors of one device in a sleep are no chance. Ours.
+const MANY: usize = 3;
+
+/// Whether a message has an error number of the kernel: `failed (-110)`, `error -5`.
+fn has_errno(text: &str) -> bool {
+    let number = |w: &str| {
+        let digits = w.trim_matches(['(', ')', '.', ',', ':', ';']).strip_prefix('-')?;
+        digits.parse::<u32>().ok().filter(|n| (1..=133).contains(n))
+    };
+    text.split_whitespace().any(|w| number(w).is_some())
 }
 
 /// Whether a message says nothing that those before it do not tell: the last words of
@@ -294,6 +322,24 @@ mod tests {
         assert!(lines(&case(&ends)).is_empty());
         let firmware = "ACPI BIOS Error (bug): Could not resolve symbol [\\_SB.X], AE_NOT_FOUND";
         assert!(lines(&case(&["PM: suspend entry (deep)", firmware])).is_empty());
+    }
+
+    #[test]
+    fn errors_of_one_device_again_and_again_are_its_trouble() {
+        let texts = [1, 2, 3].map(|n| format!("elm 0000:29:00.0: vex {n} test failed (-110)"));
+        let mut all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        all.push("PM: resume devices took 2.306 seconds");
+        let judged = |texts: &[&str]| {
+            let case = case(texts);
+            let errors = told(&case);
+            not_judged(&case, &errors).map(|f| (f.id, f.sentence))
+        };
+        let (id, sentence) = judged(&all).expect("a finding");
+        assert_eq!(id, "device-errors");
+        assert!(sentence.contains("reported 3 errors while it came back"), "{sentence}");
+        assert_eq!(judged(&all[1..]).map(|f| f.0), Some("not-judged"));
+        all[1] = "oak 3-1: vex 2 test failed (-110)";
+        assert_eq!(judged(&all).map(|f| f.0), Some("not-judged"), "two devices");
     }
 
     #[test]

@@ -98,7 +98,14 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             f.says("The image was found and could not be read back, so the machine booted afresh.")
                 .look("Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged.")
         };
-        out.push(f.shown_by(lines(load)));
+        let f = f.shown_by(lines(load));
+        out.push(match resume_error(case) {
+            Some((error, m)) => {
+                let told = format!("{} The kernel's error is {}.", f.sentence, say::told(error));
+                f.says(told).of_error(error).shown_by(lines([m]))
+            }
+            None => f,
+        });
     }
     faults(case, out);
     not_made(case, out);
@@ -227,6 +234,17 @@ fn reads(m: &Message) -> bool {
         "Failed to load",
     ];
     WORDS.iter().any(|w| m.has(w))
+}
+
+/// The error with which a kernel gave up to come back from its image: `Error -14 resuming`, `resume
+/// from hibernation failed (-14)` (kernel/power/hibernate.c:software_resume, 3.0 to 7.3).
+fn resume_error(case: &Case) -> Option<(i32, &Message)> {
+    case.messages.having_any(&["Error -", "resume from hibernation failed ("]).find_map(|(_, m)| {
+        let old = || m.after("Error ").and_then(|r| r.strip_suffix(" resuming"));
+        let new = m.after("resume from hibernation failed (").and_then(|r| r.strip_suffix(')'));
+        let error = new.or_else(old)?.trim().parse().ok().filter(|n: &i32| *n < 0)?;
+        m.trust.is_of_a_kernel().then_some((error, m))
+    })
 }
 
 /// An image that could not be read, where the kernel says no more than these lines.

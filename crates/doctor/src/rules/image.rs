@@ -154,6 +154,23 @@ fn packed<'a>(case: &'a Case, (at, m): (usize, &Message)) -> Option<(String, &'a
 
 const PACKED: &str = "Image size after compression:";
 
+/// Where the kernel that wrote an image goes on without the rest of it: what it frees then, and its
+/// exit (kernel/power/hibernate.c:hibernate, 5.4 to 7.3). The kernel that comes back from an image
+/// has no line of writing it in its log.
+fn broken_off<'a>(case: &'a Case, run: &Run<'_>) -> Option<&'a Message> {
+    let &(percent, last) = run.percent.last().filter(|_| !run.reads && run.rate.is_none())?;
+    let at = case.messages.iter().position(|m| m.line == last.line)?;
+    let goes_on = |m: &&Message| {
+        !m.says("hibernation entry")
+            && !m.text.starts_with("Linux version")
+            && !m.has("Image saving done")
+    };
+    let mut after = case.messages[at + 1..].iter().take_while(goes_on);
+    let later = |m: &Message| m.time.zip(last.time).is_some_and(|(end, from)| end >= from);
+    let ends = |m: &&Message| m.says("hibernation exit") || m.says("Basic memory bitmaps freed");
+    after.find(ends).filter(|m| percent < 100 && later(m))
+}
+
 fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     let who =
         if run.reads { "The boot kernel read the image" } else { "The kernel wrote the image" };
@@ -175,6 +192,16 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     } else if let (Some(first), Some(last)) = (run.percent.first(), run.percent.last()) {
         if run.percent.len() < 2 {
             return;
+        }
+        if let Some(end) = broken_off(case, run) {
+            let f = Finding::new(("hib-broken-off", Area::Hibernation, Level::Broken), Confidence::Likely)
+                .says(format!(
+                    "The image of the hibernation was not written: the kernel stopped at {} % and went on running.",
+                    last.0
+                ))
+                .look("Lines between that and the end say why: a wakeup, an error of the disk, or no room; the machine did not sleep.")
+                .shown_by(lines([last.1, end]));
+            return out.push(f);
         }
         shown.extend([first.1, last.1]);
         if let (Some(a), Some(b)) = (first.1.time, last.1.time) {
@@ -268,6 +295,24 @@ fn quiesce(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_that_is_given_up_half_way_was_not_written() {
+        let mut log = vec![
+            (300_000, "PM: Image saving progress:   0%"),
+            (310_000, "PM: Image saving progress:  30%"),
+            (312_000, "PM: hibernation: Basic memory bitmaps freed"),
+            (313_000, "PM: hibernation: hibernation exit"),
+        ];
+        let judged = |log: &[(i64, &str)]| {
+            let mut out = Vec::new();
+            judge(&Case::of_log(log), &mut out);
+            out.into_iter().map(|f| f.id).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(&log), ["hib-broken-off"]);
+        log.insert(2, (0, "Linux version 6.12.1"));
+        assert_eq!(judged(&log), ["hib-image-time"]);
+    }
 
     #[test]
     fn an_image_is_told_by_its_tenths_and_a_refused_one_by_nothing() {

@@ -12,6 +12,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, thousandths, timekeeping};
 use crate::refusal;
+use crate::stage;
 use crate::value::Value;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -74,8 +75,20 @@ pub(crate) fn refused(m: &Message) -> Option<bool> {
 
 /// The messages that say so.
 pub(crate) fn said_so(case: &Case) -> Vec<&Message> {
-    let said = case.messages.having_any(&[NOT_DEEPEST, NOT_ENTERED]).map(|(_, m)| m);
-    said.filter(|m| refused(m).is_some()).collect()
+    let said = case.messages.having_any(&[NOT_DEEPEST, NOT_ENTERED]);
+    let said = said.filter(|(at, m)| refused(m).is_some() && !is_of_test(case, *at));
+    said.map(|(_, m)| m).collect()
+}
+
+/// So many lines a sleep has between where a test turns round and what is said of its depth.
+const LINES: usize = 400;
+
+/// Whether message `at` is of a test, which turns round before anything sleeps
+/// (kernel/power/suspend.c:suspend_test).
+fn is_of_test(case: &Case, at: usize) -> bool {
+    let before = case.messages[..at].iter().rev().take(LINES);
+    let mut own = before.take_while(|m| !stage::ends_sleep(m) && !m.says("suspend entry"));
+    own.any(|m| m.says("suspend debug: Waiting for "))
 }
 
 fn printed(case: &Case, out: &mut Vec<Finding>) {
