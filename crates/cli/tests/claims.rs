@@ -376,3 +376,30 @@ fn a_test_that_turns_round_proves_no_depth() {
     );
     assert!(!text.contains("in name only"), "{text}");
 }
+
+#[test]
+fn a_service_that_returns_ends_a_sleep_too() {
+    let text = checked(
+        "Jun 08 19:56:10 box systemd-sleep[8527]: Performing sleep operation 'suspend'...\n\
+         Jun 08 19:56:10 box kernel: PM: suspend entry (s2idle)\n\
+         Jun 08 19:56:56 box kernel: Freezing user space processes\n\
+         Jun 08 19:56:56 box systemd-sleep[8527]: System returned from sleep operation 'suspend'.\n",
+    );
+    assert!(!text.contains("whether the machine came back"), "{text}");
+}
+
+#[test]
+fn a_log_typed_off_is_one_with_the_lines_of_its_drivers() {
+    let text = checked(
+        "Typed off a photograph:\n\n\
+         PM: suspend entry (deep)\n\
+         Freezing user space processes ... (elapsed 0.002 seconds) done.\n\
+         PM: suspend of devices complete after 412.118 msecs\n\
+         ata4: link is slow to respond, please be patient (ready=0)\n\
+         sd 3:0:0:0: [sdb] Starting disk\n\
+         PM: resume of devices complete after 31870.402 msecs\n\
+         Restarting tasks ... done.\n\
+         PM: suspend exit\n",
+    );
+    assert!(text.starts_with("Slow: The resume of devices took 31.9 s"), "{text}");
+}

@@ -154,8 +154,16 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let (mut messages, boots) = (listener.messages, listener.boots);
+    let Listener { lines, mut messages, boots, .. } = listener;
     whole_logs(&mut messages);
+    // Who asks for a line has not seen it.
+    let asks = |at: u64| klog::quotes(lines.at(at - 1)).trim_ascii_end().ends_with(b"?");
+    let bare = |m: &&mut Message| matches!(m.trust, Trust::Prose | Trust::Quoted);
+    for m in messages.iter_mut().filter(bare) {
+        if is_of_device(&m.text) && !examples.has(m.line, false) && !asks(m.line) {
+            m.trust = Trust::Shown;
+        }
+    }
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
     let second = |&(first, last): &(u64, u64)| Place {
         first,
@@ -242,10 +250,7 @@ impl Listener<'_> {
         };
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
-        // Who asks for a line has not seen it.
-        let asked = || klog::quotes(self.lines.at(at - 1)).trim_ascii_end().ends_with(b"?");
-        let shown = fenced || !record.fresh && is_of_device(record.text) && !asked();
-        let trust = if shown { Trust::Shown } else { trust };
+        let trust = if fenced { Trust::Shown } else { trust };
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
@@ -271,20 +276,17 @@ fn whole_logs(messages: &mut [Message]) {
     }
 }
 
-/// Whether a line without a stamp is what a driver prints of a device, whole and in the words
+/// Whether a message without a stamp is what a driver prints of a device, whole and in the words
 /// of a kernel: `DRIVER DEVICE: …`. Nobody types that, whoever quotes it.
-fn is_of_device(text: &[u8]) -> bool {
-    let text = text.trim_ascii();
-    let name = memchr::memchr(b':', text).map_or(&b""[..], |colon| &text[..colon]);
-    let two = name.iter().filter(|b| **b == b' ').count() == 1;
+fn is_of_device(text: &Words) -> bool {
+    let name = text.as_str().split_once(':').map_or("", |t| t.0);
+    let two = name.bytes().filter(|b| *b == b' ').count() == 1;
     // A device has a number, a driver has no capital.
-    let device =
-        name.iter().any(u8::is_ascii_digit) && !name[..1].iter().any(u8::is_ascii_uppercase);
-    if !two || !device {
+    let device = name.bytes().any(|b| b.is_ascii_digit());
+    if !two || !device || name.starts_with(|c: char| c.is_ascii_uppercase()) {
         return false;
     }
-    let words = Words::from(text::lossy(text).into_owned());
-    let known = formats::all().recognise(&words);
+    let known = formats::all().recognise(text);
     known.is_some_and(|k| k.device.is_some() && k.format.is_telling())
 }
 

@@ -9,6 +9,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
 use crate::stage;
+use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
 
 /// The name of the rule.
@@ -78,6 +79,9 @@ fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Messag
     let slept = |m: &Message| m.has("suspend-to-idle") || m.has("uspended for ");
     let ended = said.clone().any(|m| up(m) || slept(m));
     let first = said.next()?;
+    // Services tell of it, too.
+    let back = |s: &Step| matches!(s.kind, Kind::Back | Kind::Thawed | Kind::Ended);
+    let ended = ended || case.way.steps.iter().any(|s| s.line > first.line && back(s));
     (!ended).then_some((first, said.next_back().unwrap_or(first)))
 }
 

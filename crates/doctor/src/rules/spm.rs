@@ -28,7 +28,9 @@ const WORDS: [&str; 3] = ["suspend wake up by ", "s2idle wake up by ", "[SPM] wa
 pub(super) fn spm(m: &Message) -> Option<Spm<'_>> {
     let rest = WORDS.iter().find_map(|w| m.after(w)).filter(|_| m.trust.is_of_a_kernel())?;
     let (sources, rest) = rest.split_once(", timer_out = ")?;
-    let number = |text: &str| -> Option<u64> { super::irq::digits(text).parse().ok() };
+    let number = |text: &str| -> Option<u64> {
+        text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
     let ticks = i128::from(number(rest)?);
     let slept = Ns(i64::try_from(ticks * 1_000_000_000 / HZ).ok()?);
     let off = m.after("26M_off_pct = ").and_then(number).filter(|n| *n <= 100);

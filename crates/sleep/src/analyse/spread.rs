@@ -156,10 +156,12 @@ pub struct Group<'a> {
 /// Groups the cycles of all captures; groups with one cycle are left out.
 pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
     let mut by: BTreeMap<(&str, Mode, u32, u32), Vec<CycleIndex>> = BTreeMap::new();
-    for (k, (capture, _)) in all.iter().enumerate() {
+    for (k, (capture, views)) in all.iter().enumerate() {
         let logs = capture.cycles.iter().any(|c| c.log > 0);
         for (i, c) in capture.cycles.iter().enumerate() {
-            if is_comparable(c) {
+            // What no line times is no time of 0.
+            let timed = views.get(i).is_some_and(|v| v.rows.total > Ns::ZERO);
+            if is_comparable(c) && timed {
                 let alone = logs || c.kernel.is_empty();
                 let part = if alone { k as u32 } else { u32::MAX };
                 let key = (capture.names.get(c.kernel), c.mode, c.log, part);
