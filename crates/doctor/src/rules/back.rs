@@ -2,7 +2,7 @@
 //! says are long, errors that begin with a resume.
 
 use super::abort::owner;
-use super::reset;
+use super::{pause, reset};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -104,6 +104,11 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         let who = cause.and_then(|f| f.about.devices.first()).map(say::device);
         let (parts, mut evidence) = parts(case, *at, *t, direction);
         let who = who.map_or(parts, |w| format!(" {w} alone explains much of it."));
+        let ran = if who.is_empty() { pause::longest(case, *at, *t) } else { None };
+        let who = ran.as_ref().map_or(who, |(_, device, function, took)| {
+            format!(" {function} of {} took {} of it.", say::device(device), say::span(*took))
+        });
+        evidence.extend(ran.as_ref().map(|r| r.0));
         let others = others(case, *at, name, *t);
         evidence.push(m);
         let took = if t.0 % 10_000_000 == 0 {
@@ -113,7 +118,12 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         };
         let f = Finding::new(("phase-long", Area::Phase, Level::Slow), Confidence::Certain)
             .says(format!("The {name} of devices took {took}, says the kernel.{others}{who}"))
-            .look("See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.")
+            .look(match ran {
+                Some(_) => pause::LOOK_INTO,
+                None => "See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.",
+            })
+            .of_function(ran.as_ref().map(|r| r.2))
+            .of_devices(ran.map(|r| r.1))
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())
             .costs(*t)

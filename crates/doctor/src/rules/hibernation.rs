@@ -183,14 +183,15 @@ fn not_made(case: &Case, out: &mut Vec<Finding>) {
         // Before 5.8 the core had one mark.
         let marked = |rest: &str| fails(&format!("PM: hibernation: {rest}").into());
         let old = || m.text.strip_prefix("PM: ").is_some_and(marked);
-        refusal::of_image(&m.text).is_some() || !later && (fails(&m.text) || old())
+        !later && (fails(&m.text) || old())
     };
     let (mut said, mut read) = (Vec::new(), Vec::new());
     let mut restoring = false;
-    let kernel = case.messages.having_any(&["PM: ", "Linux version "]);
+    let kernel = case.messages.having_any(&["PM: ", "Linux version ", "Error "]);
     for m in kernel.map(|(_, m)| m).filter(|m| m.trust.is_of_a_kernel()) {
         restoring = abort::restores_from(m).unwrap_or(restoring);
-        if m.text.starts_with("PM: ") && is(m) {
+        // People copy it without its mark.
+        if refusal::of_image(&m.text).is_some() || m.text.starts_with("PM: ") && is(m) {
             if restoring || reads(m) { &mut read } else { &mut said }.push(m);
         }
     }

@@ -188,7 +188,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
             );
             return;
         }
-        words = format!("{who}: {}.", told.trim());
+        words = format!("{who}: {}.", told.trim().trim_end_matches('.'));
     } else if let (Some(first), Some(last)) = (run.percent.first(), run.percent.last()) {
         if run.percent.len() < 2 {
             return;

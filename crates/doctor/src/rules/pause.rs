@@ -4,7 +4,7 @@
 use super::abort::gives_up;
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, thousandths};
 use crate::stack;
 use crate::stage::passed;
@@ -181,8 +181,15 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
     let of_acpi = b.text.starts_with("ACPI");
     let device = waits::late(&b.text).filter(|_| !of_acpi);
     let ec = if of_acpi { waits_for_ec(case, b) } else { None };
-    let rest = match (ec, &device) {
-        (Some(ec), _) => ec,
+    // The core counts itself how long a callback took.
+    let ran = returned(b).filter(|r| r.2 >= gap / 2);
+    let device = ran.map(|r| owner(r.0)).or(device);
+    let ran_in = ran.zip(device.as_ref()).map(|((_, function, took), d)| {
+        let took = say::span(Ns(took));
+        format!("{function} of {} ran in between: it took {took}.", say::device(d))
+    });
+    let rest = match (ec.or(ran_in), &device) {
+        (Some(told), _) => told,
         _ if b.has(" of devices complete after ") => "Devices took it; no line says which.".into(),
         (None, Some(d)) => {
             format!("The line at its end says who was waited for: {}.", say::device(d))
@@ -197,7 +204,11 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
                 a.text.trim(),
                 b.text.trim()
             ))
-            .look("Boot with initcall_debug and no_console_suspend, or record with dormouse record: then callbacks and firmware can be told apart.")
+            .look(match ran {
+                Some(_) => LOOK_INTO,
+                None => "Boot with initcall_debug and no_console_suspend, or record with dormouse record: then callbacks and firmware can be told apart.",
+            })
+            .of_function(ran.map(|r| r.1))
             .of_devices(device)
             .costs(Ns(gap))
             .shown_by(lines([a, b])),
@@ -292,6 +303,28 @@ fn series<'a>(inside: &[&'a Message], took: i64) -> Option<Vec<&'a Message>> {
         let share = most.saturating_mul(all.len() as i64) >= took / 2;
         (all.len() >= SERIES && even && share).then_some(all)
     })
+}
+
+/// What to do about a callback of which the core itself says how long it took.
+pub(super) const LOOK_INTO: &str = "What that callback waits for, its driver's messages before that line tell, or a trace of it: set_graph_function of ftrace.";
+
+/// Who `DRIVER DEVICE` is, as lines of callbacks name him.
+fn owner(of: &str) -> Device {
+    let (driver, name) = of.rsplit_once(' ').unwrap_or(("", of));
+    Device { name: name.into(), driver: driver.into() }
+}
+
+/// The callback that made up half of a phase that ended in the message at `end` and took
+/// `took`: its line, its device, its function and its time.
+pub(super) fn longest(case: &Case, end: usize, took: Ns) -> Option<(&Message, Device, &str, Ns)> {
+    let begin = at(case.messages.get(end)?).saturating_sub(took.0);
+    let inside =
+        |m: &&Message| !m.has(" of devices complete after ") && m.time.is_none_or(|t| t.0 >= begin);
+    let ran = case.messages[..end].iter().rev().take_while(inside);
+    let all = ran.filter_map(|m| Some((m, returned(m)?)));
+    let (m, (of, function, time)) = all.max_by_key(|(_, r)| r.2)?;
+    let most = time >= took.0 / 2 && time <= took.0.saturating_add(CALLBACK);
+    most.then(|| (m, owner(of), function, Ns(time)))
 }
 
 /// `pca 1-0074: PM: pci_pm_resume+0x0/0x110 returned 0 after 9415 usecs`.
@@ -428,6 +461,28 @@ mod tests {
         judge(&Case::of_log(&even), &mut out);
         assert_eq!(out[0].id, "phase-series");
         assert!(out[0].sentence.contains("every 2.0 s"), "{}", out[0].sentence);
+    }
+
+    #[test]
+    fn a_callback_whose_time_stands_there_is_what_ran_in_between() {
+        let log = [
+            (500, "PM: noirq resume of devices complete after 12.200 msecs"),
+            (700, "ehci-pci 0000:00:1d.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 88000 usecs"),
+            (4_300, "tg3 0000:03:00.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 3551000 usecs"),
+            (4_410, "PM: resume of devices complete after 3710.400 msecs"),
+        ];
+        let mut out = Vec::new();
+        judge(&Case::of_log(&log[..3]), &mut out);
+        let said = &out[0].sentence;
+        assert!(
+            said.ends_with("pci_pm_resume of 0000:03:00.0 (tg3) ran in between: it took 3.6 s."),
+            "{said}"
+        );
+        let whole = Case::of_log(&log);
+        let told = longest(&whole, 3, Ns::from_ms(3_710));
+        assert_eq!(told.map(|t| t.1.name), Some("0000:03:00.0".into()));
+        // What took less than half explains no phase.
+        assert!(longest(&Case::of_log(&[log[1], log[3]]), 1, Ns::from_ms(3_710)).is_none());
     }
 
     #[test]

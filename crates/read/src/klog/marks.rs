@@ -14,6 +14,12 @@ fn uncommented(text: &[u8]) -> &[u8] {
     text::find(text, b"  ").map_or(text, |at| &text[..at])
 }
 
+/// The first line of an attempt.
+pub(super) fn begins(text: &[u8]) -> bool {
+    let bare = message(text);
+    entry(bare).is_some() || hibernates(text) || bare.starts_with(b"Syncing filesystems")
+}
+
 /// The last line of an attempt.
 pub(super) fn is_exit(text: &[u8]) -> bool {
     let text = uncommented(text);

@@ -322,13 +322,20 @@ impl<'a> Iterator for Pieces<'a> {
 struct Recent {
     last: [(Option<Ns>, Vec<u8>); 4],
     next: usize,
+    /// Words without a time stand behind the last of them.
+    parted: bool,
 }
 
 impl Recent {
     /// Whether the same text came with the same time just before.
     fn had(&mut self, record: &Record<'_>) -> bool {
         if record.time.is_none() || record.text.is_empty() {
+            self.parted |= !record.text.is_empty();
             return false;
+        }
+        if std::mem::take(&mut self.parted) && marks::begins(record.text) {
+            // Another log that begins alike: the same boot does not begin a sleep twice at once.
+            self.last = Default::default();
         }
         if self.last.iter().any(|(time, text)| *time == record.time && text == record.text) {
             return true;

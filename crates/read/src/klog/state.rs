@@ -327,10 +327,13 @@ impl<'t> Log<'t> {
     }
 
     /// Time runs backwards: another excerpt of a log, or another boot. A
-    /// hibernation comes back with the clock of its image.
+    /// hibernation comes back with the clock of its image, if it was written.
     pub(super) fn jump_back(&mut self, at: u64) {
-        let disk = self.t.current().is_some_and(|c| c.cycle.mode == Mode::Disk && !c.over);
-        if disk {
+        if self
+            .t
+            .current()
+            .is_some_and(|c| c.cycle.mode == Mode::Disk && !c.over && !c.told.image_failed)
+        {
             return;
         }
         // What comes next is of another log, if it is of a cycle.

@@ -140,8 +140,8 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.t.note_main(stamp);
         log.t.set_mode(Mode::Disk);
     } else if text.starts_with(b"Syncing filesystems") {
-        // Before 4.12 nothing else announces a suspend.
-        if log.t.open_serial() == 0 || log.c.phase.is_some() {
+        // Before 4.12 nothing else announces a suspend; no data is written once an image is made.
+        if log.t.open_serial() == 0 || log.c.phase.is_some() || log.c.image_made.is_some() {
             log.open(stamp, true);
             log.t.note_main(stamp);
         }
