@@ -19,6 +19,7 @@ pub mod knob;
 pub mod limit;
 pub mod oracle;
 pub mod pack;
+pub mod powertop;
 pub mod predict;
 pub mod reads;
 pub mod realtime;

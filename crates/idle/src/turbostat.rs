@@ -1,6 +1,7 @@
 //! What turbostat measured, interval by interval, and what power of states can
 //! be told from it.
 
+use crate::powertop::Powertop;
 use std::collections::BTreeMap;
 
 /// Values of one line by column, thousandths.
@@ -38,6 +39,8 @@ pub struct Run {
     /// Columns with a share that cannot be, and the largest of them, thousandths of
     /// a per cent; their figures are left out.
     pub cannot: BTreeMap<String, i64>,
+    /// It is of powertop, and what that says besides shares.
+    pub powertop: Option<Powertop>,
 }
 
 /// How far the mean of CPUs may lie from the line of the machine, thousandths of a per

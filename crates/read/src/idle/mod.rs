@@ -10,7 +10,9 @@
 //! | `decisions` | what a governor was told and decided, from function probes |
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `fio` | what fio measured of a disk, by size of a read |
+//! | `labelled` | tables of turbostat with bars, whose first column names the measurement |
 //! | `monitor` | tables of `cpupower monitor` |
+//! | `powertop` | the screen of powertop 1.x |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state |
 //! | `turbostat` | tables of turbostat |
@@ -28,7 +30,9 @@ mod corefreq;
 mod decisions;
 pub mod files;
 pub mod fio;
+mod labelled;
 mod monitor;
+mod powertop;
 mod sysfs;
 mod table;
 mod trace;
@@ -334,15 +338,19 @@ impl IdleReading {
         if turbostat::is_turbostat(&text, asked) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);
         }
-        self.latencies.extend(latencies(&text));
+        if powertop::is_powertop(&text, asked) {
+            powertop::read(name, &text, &mut self.runs, &mut self.losses);
+        }
+        // Rows with labels have lines of their own in the other text.
+        self.latencies.extend(latencies(&readable));
         // Only of tables that measure shares it is asked what they lack.
         if self.runs.len() > runs {
-            self.limits.extend(limits(&text));
+            self.limits.extend(limits(&readable));
         }
         if self.snapshots.len() == before && self.runs.len() == runs && !told {
             let advice = format!(
                 "{name} holds nothing about idle states that is known here; known are dumps of \
-                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, and traces \
+                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, screens of powertop 1.x, and traces \
                  with the event cpu_idle"
             );
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
@@ -421,6 +429,7 @@ fn without_rules(text: &str) -> Cow<'_, str> {
     if !text.contains("\n|") || !text.lines().any(drawn) {
         return Cow::Borrowed(text);
     }
+    let text = labelled::apart(text);
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
         let rule = drawn(line) && line.bytes().all(|b| b" |:-\t".contains(&b));

@@ -4,6 +4,7 @@
 use super::{Outlook, Page};
 use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::oracle::{Bound, Oracles};
+use dormouse_idle::powertop::{Cause, Powertop};
 use dormouse_idle::predict::{Account, Spent};
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
@@ -42,7 +43,19 @@ fn run(r: &Run) -> Value {
         "not_reported": r.not_reported(),
         "impossible": r.cannot,
         "mean_thousandths": means.collect::<serde_json::Map<_, _>>(),
+        "powertop": r.powertop.as_ref().map(powertop),
         "watts": watts(r).ok().map(|t| t.watts.into_iter().collect::<std::collections::BTreeMap<_, _>>()),
+    })
+}
+
+fn powertop(p: &Powertop) -> Value {
+    let cause = |c: &Cause| json!({ "name": c.name, "share_thousandths": c.share, "rate_thousandths": c.rate });
+    json!({
+        "wakeups_thousandths": p.wakeups,
+        "interval_ms": p.interval,
+        "battery_mw": p.watts,
+        "mean_stay_us": p.stays.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "causes": p.causes.iter().map(cause).collect::<Vec<_>>(),
     })
 }
 

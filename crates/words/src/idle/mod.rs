@@ -10,6 +10,7 @@ pub mod json;
 mod limit;
 pub(crate) mod numbers;
 mod pack;
+mod powertop;
 mod predict;
 pub mod reads;
 mod setting;

@@ -159,6 +159,10 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
     // What the kernel asked for is no answer where hardware did something else.
+    let words = r.powertop.as_ref().map_or(String::new(), super::powertop::text);
+    if r.columns.is_empty() && !words.is_empty() {
+        return words;
+    }
     let measured = r.work().is_some() || !r.package_states().is_empty();
     let first = not_followed(r);
     let second = if measured || first.is_none() { answer(r) } else { String::new() };
@@ -166,15 +170,24 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
     out += &odd(r);
     out += of_cpus.unwrap_or_default();
     out += &unentered(r, limits);
+    out += &words;
+    let of_powertop = r.powertop.is_some();
     out += &wrap(&format!(
-        "{n} interval{} of {}, {}{}; shares are means over {}, measured by hardware where a name \
-         has %c or %pc.",
+        "{n} interval{} of {}, {}{}; shares are {}.",
         if n == 1 { "" } else { "s" },
-        if r.kernel.is_empty() { "turbostat" } else { "cpupower monitor" },
+        match r.kernel.is_empty() {
+            true if of_powertop => "powertop",
+            true => "turbostat",
+            false => "cpupower monitor",
+        },
         safe(r.label.rsplit('/').next().unwrap_or(&r.label)),
         r.caption.as_ref().map_or(String::new(), |c| format!(", \"{}\"", safe(c))),
         // turbostat says the machine's mean itself.
-        if r.kernel.is_empty() || r.lost == 0 && !r.cut { "all CPUs" } else { "the CPUs shown" }
+        match r.kernel.is_empty() || r.lost == 0 && !r.cut {
+            true if of_powertop => "those that the kernel counts",
+            true => "means over all CPUs, measured by hardware where a name has %c or %pc",
+            false => "means over the CPUs shown, measured by hardware where a name has %c or %pc",
+        }
     ));
     out += &doubts(r);
     if let (Some(slept), Some(busy)) = (r.package_asleep(), r.some_core()) {
