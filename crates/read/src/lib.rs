@@ -50,6 +50,7 @@ mod part;
 mod pass;
 mod posted;
 mod read;
+mod setting;
 mod time_of_day;
 mod way;
 

@@ -9,6 +9,7 @@
 use super::between::{Between, between, plain, quotes};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
 use crate::grams::Asked;
+use crate::setting::Settings;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
@@ -106,6 +107,8 @@ struct Reading<'a> {
     /// Words, a command or another caption since the last line of a table.
     apart: bool,
     caption: Option<String>,
+    /// What was set by then.
+    settings: Settings,
     /// Marks of a mail before the head.
     quotes: usize,
     /// The line of the machine was left out, so its CPUs are too.
@@ -293,6 +296,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         inside: false,
         apart: false,
         caption: None,
+        settings: Settings::default(),
         quotes: 0,
         headless: false,
         impossible: 0,
@@ -380,6 +384,10 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
 impl Reading<'_> {
     /// A line that is none of a table.
     fn note(&mut self, line: &str, out: &mut [Run]) {
+        if self.settings.line(line) {
+            (self.inside, self.apart, self.caption) = (false, true, self.settings.words());
+            return;
+        }
         let blank = line.trim().is_empty();
         self.timed = crate::night::interval(line).is_some() || self.timed && blank;
         match between(line) {

@@ -9,7 +9,7 @@ use serde_json::Value;
 const MARK: &[u8] = b"\"fio version\"";
 
 /// Options by which a job lets time pass between its requests (HOWTO of fio 3.39).
-const PACES: [&str; 4] = ["thinktime", "thinkcycles", "rate", "rate_iops"];
+pub(super) const PACES: [&str; 4] = ["thinktime", "thinkcycles", "rate", "rate_iops"];
 
 /// Whether bytes hold fio's JSON, perhaps with messages before it.
 pub(crate) fn is_fio(bytes: &[u8]) -> bool {

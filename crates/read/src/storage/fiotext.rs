@@ -1,6 +1,8 @@
 //! What fio prints when it is not asked for JSON (`show_thread_status_normal`, stat.c,
 //! 3.36, and the forms of 2.x).
 
+use super::fio::PACES;
+use crate::setting::Settings;
 use dormouse_storage::load::{Job, share};
 
 /// Whether a text holds a job of fio.
@@ -37,15 +39,21 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     let mut group = Group::default();
     let mut percentiles = Percentiles::None;
     // What somebody wrote above the next result.
-    let mut above: Option<&str> = None;
+    let mut above: Option<String> = None;
+    // What was set by then, and whether the command lets time pass between requests.
+    let (mut settings, mut paced) = (Settings::default(), false);
     // What stood above each result of this text.
     let (first, mut captions) = (jobs.len(), Vec::new());
     let heads = heads(&text);
     for line in text.lines() {
         let own = heads.iter().find_map(|h| line.strip_prefix(h)).unwrap_or(line);
         let line = own.trim_start_matches(['>', ' ', '\t']).trim_end();
-        if let Some(words) = caption(line) {
-            above = Some(words);
+        if settings.line(line) {
+            above = settings.words();
+        } else if let Some(options) = command(line) {
+            paced = options.split_whitespace().any(is_pace);
+        } else if let Some(words) = caption(line) {
+            above = Some(words.to_owned());
             group = Group { first: jobs.len(), ..Group::default() };
         } else if let Some((job, rest)) = line.split_once(": (g=") {
             if let Some(depth) = value(rest, "iodepth=") {
@@ -60,7 +68,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
             };
             percentiles = Percentiles::None;
         } else if let Some((direction, rest)) = direction(line) {
-            captions.push(above);
+            captions.push(above.clone());
             jobs.push(Job {
                 name: group.name.clone(),
                 direction: direction.into(),
@@ -69,6 +77,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                 run: group.first,
                 depth: group.depth,
                 threads: group.threads,
+                paced,
                 ..Job::default()
             });
             percentiles = Percentiles::None;
@@ -94,7 +103,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     for (i, j) in jobs[first..].iter_mut().enumerate() {
         let mut others = plain.iter().zip(&captions);
         let twice = others.any(|(name, c)| *name == plain[i] && *c != captions[i]);
-        j.name = match (plain[i].as_str(), captions[i]) {
+        j.name = match (plain[i].as_str(), &captions[i]) {
             ("", None) => short.to_string(),
             ("", Some(above)) => format!("{above} ({short})"),
             (job, Some(above)) if twice => format!("{job}, {above} ({short})"),
@@ -104,6 +113,19 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     // What was cut before its latency says nothing.
     jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
     share(&mut jobs[first..]);
+}
+
+/// The options of a command line that runs fio.
+fn command(line: &str) -> Option<&str> {
+    let at =
+        line.find("fio ").filter(|at| *at == 0 || !line[..*at].ends_with(char::is_alphanumeric))?;
+    Some(&line[at + 4..]).filter(|rest| rest.trim_start().starts_with('-') || rest.contains(" --"))
+}
+
+/// `--thinktime=50ms`: whether an option lets time pass between requests.
+fn is_pace(option: &str) -> bool {
+    let Some((key, value)) = option.trim_start_matches('-').split_once('=') else { return false };
+    PACES.contains(&key) && value.contains(|c: char| ('1'..='9').contains(&c))
 }
 
 /// What programs that run fio write before each of its lines: `[job 3] | `.
