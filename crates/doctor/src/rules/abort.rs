@@ -3,7 +3,7 @@
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
-use super::{host, stuck};
+use super::{host, stuck, thaw};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -335,8 +335,20 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
         f.advice.clear();
         f = f.look("The number is a code of the device, which its driver printed just before and hands on as if it were an error of the kernel: look up what it means for that device. The driver should return an error below 0, or 0.");
     }
-    f.because(format!("Just before, its driver says: {}.", words.join(", ")))
-        .shown_by(lines(last.iter().copied()))
+    // What failed with the same error above that, as in the resume before, made it fail now.
+    let same = |m: &&&Message| fails(m) && f.about.error.is_some_and(|e| ends_with(&m.text, e));
+    let earlier = said[..said.len() - last.len()].iter().find(same).copied();
+    let began = earlier.map_or(String::new(), |m| {
+        format!(" It had failed with that error before: \"{}\".", m.text.trim())
+    });
+    f.because(format!("Just before, its driver says: {}.{began}", words.join(", ")))
+        .shown_by(lines(last.iter().copied().chain(earlier)))
+}
+
+/// Whether a message ends with an error of the kernel: `… -110`.
+fn ends_with(text: &str, error: i32) -> bool {
+    let word = text.trim_end().rsplit([' ', ':', '(', '=']).next().unwrap_or("");
+    error < 0 && word.trim_end_matches([')', '.']).parse() == Ok(error)
 }
 
 /// A device that ended attempts to sleep; a hub said just before that the device `awake`
@@ -414,7 +426,13 @@ fn lost(case: &Case, groups: &[Group<'_>], out: &mut Vec<Finding>) {
             Some(m) => f
                 .because(format!("Just before, the controller died: \"{}\".", m.text.trim()))
                 .shown_by(lines([m])),
-            None => reasoned(case, f, first.map(|f| f.1)),
+            None => match first.and_then(|(_, m)| thaw::thawed(case, m)) {
+                Some((why, m)) => {
+                    let said = f.sentence.replace("to resume", "to thaw");
+                    f.says(said).because(why).shown_by(lines(m))
+                }
+                None => reasoned(case, f, first.map(|f| f.1)),
+            },
         });
     }
 }

@@ -31,6 +31,7 @@ mod source;
 mod spm;
 mod stuck;
 pub(crate) mod sync;
+mod thaw;
 mod unit;
 mod verdict;
 pub(crate) mod wake;

@@ -280,6 +280,8 @@ struct End<'a> {
     message: &'a Message,
     /// The signal that ended it; nothing if it gave up itself.
     signal: Option<&'a str>,
+    /// What it ended with, if it gave up itself.
+    status: Option<i32>,
 }
 
 fn end<'a>(case: &'a Case, unit: &str) -> Option<End<'a>> {
@@ -299,7 +301,22 @@ fn end<'a>(case: &'a Case, unit: &str) -> Option<End<'a>> {
             "exited" => None,
             _ => return None,
         };
-        Some(End { message: m, signal })
+        let status = (code == "exited").then(|| m.after("status=")).flatten();
+        let status = status.and_then(|s| word(s)?.parse().ok());
+        Some(End { message: m, signal, status })
+    })
+}
+
+/// What s2disk and its like print as they give up, with the C library's words for the error
+/// (uswsusp 1.0, suspend.c:suspend_error): `… (try swapon -a). Reason: No such device`. A text
+/// may begin inside of it.
+fn reason(case: &Case) -> Option<(&Message, i32)> {
+    let mut said = case.messages.having("Reason: ").map(|(_, m)| m);
+    said.find_map(|m| {
+        let (before, why) = m.text.rsplit_once("Reason: ")?;
+        let own = ["s2disk", "s2both", "s2ram", "suspend: "].iter().any(|p| before.contains(p));
+        (own || before.contains("resume device")).then_some(())?;
+        Some((m, libc::said_by_libc(why)?))
     })
 }
 
@@ -322,7 +339,11 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
     let rule = ("write-refused", Area::Abort, Level::Broken);
     let end = end(case, unit);
     let signal = end.as_ref().and_then(|e| e.signal);
-    let last = last_words(case);
+    let reason = reason(case);
+    // Ours: systemd's own program ends with 1, and others hand on the error that they got.
+    let known = |n: &i32| *n > 1 && say::told(-n).contains('(');
+    let status = end.as_ref().and_then(|e| e.status).filter(known);
+    let last = last_words(case).or(reason.map(|r| r.0));
     let words = last.and_then(|m| m.after("systemd-sleep[")?.split_once("]: "));
     let words = words.map(|w| w.1.trim());
     let asked = if case.attempts.is_empty() && case.parts.is_empty() {
@@ -336,7 +357,18 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         ),
         (Some(s), None) => format!("The program systemd-sleep itself was ended by SIG{s}.{asked}"),
         (None, Some(w)) => format!("The program systemd-sleep said last: \"{w}\"."),
-        (None, None) => format!("{}stood in its way.", crate::reason::NONE),
+        (None, None) => match (reason, status) {
+            (Some((m, errno)), _) => format!(
+                "The program that was to do it says why: \"{}\", {}.",
+                m.text.trim(),
+                say::told(-errno)
+            ),
+            (None, Some(n)) => format!(
+                "Its program ended with status {n}, which as an error of the C library is {}: programs such as s2disk hand it on.",
+                say::told(-n)
+            ),
+            _ => format!("{}stood in its way.", crate::reason::NONE),
+        },
     };
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!(
@@ -346,7 +378,13 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         .times(units.len())
         .shown_by(lines(units.iter().map(|u| u.0)))
         .shown_by(lines(end.map(|e| e.message).into_iter().chain(last)));
+    let errno = reason.map(|r| r.1).or(status);
+    let f = match errno.filter(|_| signal.is_none()) {
+        Some(e) => f.of_error(-e),
+        None => f,
+    };
     out.push(match signal {
+        None if reason.is_some_and(|r| r.0.has("resume device")) => f.look("See swapon --show, and that resume device of /etc/uswsusp.conf (or resume=) names that swap."),
         Some(_) => f.look("A program of systemd crashed: coredumpctl info shows where; update systemd and what it loads, or report it there."),
         None => f.look("Take the whole log of that moment, with the kernel's lines: journalctl -b -o short-monotonic."),
     });
