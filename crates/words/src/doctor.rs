@@ -149,6 +149,10 @@ fn trust(report: &Report, live: bool) -> String {
         0 => String::new(),
         n if live => format!(" The log since boot has {}.", attempts(n)),
         n if report.recorded => format!(" The recording has {}.", attempts(n)),
+        // A table may list more.
+        n if report.findings.iter().any(|f| f.id == "loop-table") => {
+            format!(" Its log has {}.{}", attempts(n), whole(&report.sleeps, &report.logs))
+        }
         n => format!(" The text has {}.{}", attempts(n), whole(&report.sleeps, &report.logs)),
     };
     match rest {

@@ -18,6 +18,7 @@ pub(crate) mod knob;
 mod libc;
 mod limited;
 mod line;
+mod looped;
 pub(crate) mod mode;
 pub(crate) mod night;
 mod pause;
@@ -34,6 +35,7 @@ pub(crate) mod sync;
 mod thaw;
 mod unit;
 mod verdict;
+mod versions;
 pub(crate) mod wake;
 pub(crate) mod way;
 
@@ -44,7 +46,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 30] = [
+pub(crate) const ALL: [Rule; 32] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
@@ -73,6 +75,8 @@ pub(crate) const ALL: [Rule; 30] = [
     drive::judge,
     way::judge,
     wake::at_once,
+    looped::judge,
+    versions::judge,
     verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
