@@ -53,6 +53,7 @@ mod logs;
 pub mod message;
 mod messages;
 pub mod night;
+mod noted;
 pub mod now;
 pub mod offered;
 pub mod phases;
@@ -101,6 +102,7 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
+    noted::temper(case, &mut findings);
     leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);

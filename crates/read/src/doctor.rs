@@ -4,6 +4,7 @@
 use crate::grams::Asked;
 use crate::klog::{self, Examples, Item, MARKS, NEWEST_FIRST, order_of};
 use crate::night;
+use crate::noted;
 use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
 use crate::track::Tracker;
@@ -133,8 +134,14 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     // Most lines of a log are messages, and few are shorter than this.
     let messages = Vec::with_capacity(lines.ends.len().min(bytes.len() / 32) + 1);
     let examples = Examples::of(bytes);
-    let mut listener =
-        Listener { lines, examples: &examples, messages, boots: Vec::new(), damaged: 0 };
+    let listener = Listener {
+        lines,
+        examples: &examples,
+        messages,
+        noted: noted::comments(bytes),
+        boots: Vec::new(),
+        damaged: 0,
+    };
     let refused =
         klog::parse_heard(bytes, &examples, tracker, &mut |item, at| listener.item(item, at));
     tracker.close_cycle();
@@ -154,7 +161,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let Listener { lines, mut messages, boots, .. } = listener;
+    let Listener { lines, mut messages, boots, noted, .. } = listener;
     whole_logs(&mut messages);
     // Who asks for a line has not seen it.
     let asks = |at: u64| klog::quotes(lines.at(at - 1)).trim_ascii_end().ends_with(b"?");
@@ -175,7 +182,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     };
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
-    (case.boots, case.omitted) = (boots, omitted);
+    (case.boots, case.omitted, case.noted) = (boots, omitted, noted);
     case.night = night::read(bytes);
     case.way = if newest_first {
         case.night.clocks_turn();
@@ -223,6 +230,7 @@ struct Listener<'a> {
     lines: Lines<'a>,
     examples: &'a Examples,
     messages: Vec<Message>,
+    noted: Vec<u64>,
     boots: Vec<u64>,
     damaged: u64,
 }
@@ -254,6 +262,8 @@ impl Listener<'_> {
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
+        let noted = self.noted.binary_search(&at).is_ok();
+        let text = if noted { noted::uncommented(text) } else { text };
         let text = text::lossy(text[..text.len().min(LONGEST)].trim_ascii_end()).into_owned();
         // What was cut off only adds pairs.
         let text = Words::known(text, record.pairs);

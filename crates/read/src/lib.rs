@@ -46,6 +46,7 @@ mod input;
 mod merge;
 mod months;
 mod night;
+mod noted;
 mod part;
 mod pass;
 mod posted;
