@@ -403,3 +403,137 @@ fn a_log_typed_off_is_one_with_the_lines_of_its_drivers() {
     );
     assert!(text.starts_with("Slow: The resume of devices took 31.9 s"), "{text}");
 }
+
+#[test]
+fn two_logs_of_a_source_that_begin_alike_are_two_attempts_and_one_verdict() {
+    let text = "BAD = '''\n\
+                [  540.000000] PM: Syncing filesystems ... done.\n\
+                [  540.250000] PM: Creating hibernation image:\n\
+                [  540.500000] Error -28 creating hibernation image\n'''\n\
+                GOOD = '''\n\
+                [  540.000000] PM: Syncing filesystems ... done.\n\
+                [  540.250000] PM: Creating hibernation image:\n\
+                [  543.500000] PM: Wrote 409600 kbytes in 3.00 seconds (136.53 MB/s)\n";
+    let shown = words(&["show", "-"], text);
+    assert!(shown.contains("2 cycles."), "{shown}");
+    let text = checked(text);
+    assert!(text.contains("could not make the image of the memory: error -28"), "{text}");
+    assert!(text.contains("The text has 2 attempts to sleep."), "{text}");
+    assert!(text.contains("(136.53 MB/s).") && !text.contains(").."), "{text}");
+}
+
+#[test]
+fn a_callback_that_took_the_phase_is_named_and_nobody_is_told_to_ask_for_it() {
+    let text = checked(
+        "[  610.220000] PM: noirq resume of devices complete after 20.110 msecs\n\
+         [  610.410000] ahci 0000:00:17.0: PM: pci_pm_resume+0x0/0xf0 returned 0 after 150200 usecs\n\
+         [  614.640000] oak 0000:05:00.0: PM: pci_pm_resume+0x0/0xf0 returned 0 after 4390000 usecs\n\
+         [  614.700000] PM: resume of devices complete after 4462.900 msecs\n",
+    );
+    assert!(text.contains("pci_pm_resume of 0000:05:00.0 (oak) took 4.4 s of it."), "{text}");
+    assert!(!text.contains("initcall_debug") && !text.contains("No line says"), "{text}");
+}
+
+#[test]
+fn rows_of_turbostat_with_bars_and_a_label_are_measurements_with_a_name() {
+    let text = words(
+        &["show", "-"],
+        "| case | Busy% | Bzy_MHz | Pkg%pc2 | Pk%pc10 | PkgWatt |\n|---|---|---|---|---|---|\n\
+         | camera on | 1.20 | 900 | 71.30 | 0.00 | 1.90 |\n| camera off | 1.10 | 880 | 4.00 | 88.10 | 0.61 |\n",
+    );
+    assert!(text.contains("\"camera on\" beside \"camera off\""), "{text}");
+    assert!(text.contains("Pk%pc10: 0.00 % -> 88.10 %"), "{text}");
+    assert!(text.contains("1.90 -> 0.61 W"), "{text}");
+}
+
+#[test]
+fn a_screen_of_an_old_powertop_tells_states_and_wakeups() {
+    let text = words(
+        &["show", "-"],
+        "Cn                Avg residency       P-states (frequencies)\n\
+         C0 (cpu running)        (12.9%)\n\
+         C6 mwait          5.1ms (84.2%)\n\n\
+         Wakeups-from-idle per second : 164.2    interval: 10.0s\n\
+         Power usage (ACPI estimate): 11.7W (5.0 hours)\n\n\
+         Top causes for wakeups:\n  61.5% (101.0)   [elm0] <interrupt>\n",
+    );
+    assert!(text.contains("CPUs were woken 164.2 times a second, counted for 10.0 s."), "{text}");
+    assert!(text.contains("[elm0] <interrupt> (61.5 %, 101.0 a second)"), "{text}");
+    assert!(text.contains("CPUs worked for 12.9 % of the time"), "{text}");
+    assert!(text.contains("The battery gave 11.7 W"), "{text}");
+}
+
+#[test]
+fn an_error_in_a_comment_of_a_configuration_that_mends_it_is_no_state() {
+    let text = |word: &str| {
+        checked(&format!(
+            "{{ config, ... }}:\n{{\n  # nvme nvme2: controller is down; will reset: \
+             CSTS=0xffffffff, PCI_STATUS=0xffff\n  boot.kernelParams = [\n    \"{word}\"\n  ];\n}}\n"
+        ))
+    };
+    let mended = text("nvme_core.default_ps_max_latency_us=0");
+    assert!(mended.contains("tells of it: nvme2 (nvme) answered no more"), "{mended}");
+    assert!(mended.contains("Nothing wrong found") && !mended.contains("Do:"), "{mended}");
+    let open = text("quiet");
+    assert!(
+        open.contains("Broken: nvme2 (nvme)") && open.contains("rule drive-gone, guess"),
+        "{open}"
+    );
+}
+
+#[test]
+fn a_device_that_does_not_thaw_ends_a_hibernation() {
+    let text = checked(
+        "[   77.100000] oak 0000:0b:00.0: PM: dpm_run_callback(): pci_pm_thaw returns -5\n\
+         [   77.300000] PM: Image saving failed: -11\n",
+    );
+    assert!(text.contains("0000:0b:00.0 (oak) failed to thaw"), "{text}");
+    assert!(text.contains("nothing was hibernated"), "{text}");
+}
+
+#[test]
+fn a_program_for_hibernation_says_why_in_words_or_by_its_status() {
+    let unit = "Mar  2 09:10:11 box systemd[1]: systemd-hibernate.service: Main process exited, code=exited, status=28/n/a\n\
+                Mar  2 09:10:11 box systemd[1]: systemd-hibernate.service: Failed with result 'exit-code'.\n";
+    let text = checked(unit);
+    assert!(text.contains("status 28") && text.contains("ENOSPC"), "{text}");
+    let text = checked(&format!("open the resume device. Reason: No such device\n{unit}"));
+    assert!(text.contains("says why") && text.contains("error -19"), "{text}");
+    let own = unit.replace("status=28/n/a", "status=1/FAILURE");
+    assert!(checked(&own).contains("No rule finds what stood in its way."), "{}", checked(&own));
+}
+
+#[test]
+fn the_first_of_a_devices_failures_is_told_with_the_last() {
+    let text = checked(
+        "[   40.100000] oak 0000:0c:00.0: firmware failed to start after resume -62\n\
+         [   55.100000] oak 0000:0c:00.0: link is odd\n\
+         [   55.200000] oak 0000:0c:00.0: failed to stop -62\n\
+         [   55.300000] oak 0000:0c:00.0: PM: failed to suspend async: error -62\n\
+         [   55.400000] PM: Some devices failed to suspend, or early wake event detected\n",
+    );
+    assert!(
+        text.contains("It had failed with that error before: \"oak 0000:0c:00.0: firmware"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_setting_echoed_before_fio_names_its_run() {
+    let run = |policy: &str, mean: &str| {
+        format!(
+            "# echo {policy} > /sys/module/oak/parameters/policy\n\
+             # fio --name=a --rw=randread --iodepth=1 --thinktime=20ms --filename=/dev/sdx\n\
+             a: (g=0): rw=randread, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\n\
+             a: (groupid=0, jobs=1): err= 0: pid=77: Mon Mar  2 09:00:00 2026\n\
+             \x20 read: IOPS=40, BW=160KiB/s (164kB/s)(4764KiB/30001msec)\n\
+             \x20   clat (usec): min=90, max=700, avg={mean}, stdev=9.10\n"
+        )
+    };
+    let text = words(&["show", "-"], &(run("busy", "120.40") + &run("calm", "480.20")));
+    assert!(
+        text.contains("from a, busy (policy)") && text.contains("to a, calm (policy)"),
+        "{text}"
+    );
+    assert!(text.contains("its own options let time pass"), "{text}");
+}

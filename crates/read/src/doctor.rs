@@ -134,7 +134,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     // Most lines of a log are messages, and few are shorter than this.
     let messages = Vec::with_capacity(lines.ends.len().min(bytes.len() / 32) + 1);
     let examples = Examples::of(bytes);
-    let listener = Listener {
+    let mut listener = Listener {
         lines,
         examples: &examples,
         messages,
