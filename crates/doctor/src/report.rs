@@ -2,6 +2,7 @@
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
+use crate::rules::night::zero;
 use crate::rules::way::network::TOLD;
 use dormouse_base::time::Ns;
 use std::borrow::Borrow;
@@ -155,6 +156,11 @@ impl Report {
         if let Some(doubt) = self.findings.iter().find(|f| f.id == DOUBT) {
             let told = self.findings.iter().find(|f| f.id != DOUBT);
             return Some(First::Doubt(doubt, not_judged.or(told)));
+        }
+        // A counter that counted nothing is no comfort beside other notes.
+        let uncounted = self.findings.iter().find(|f| zero::RULES.contains(&f.id));
+        if let (Some(uncounted), Level::Note, None) = (uncounted, f.level, not_judged) {
+            return Some(First::Answer(uncounted));
         }
         Some(match (f.id, f.level, not_judged) {
             (ALARM, ..) | (WAKER | ACTIVE | TOLD, Level::Note, None) => First::Answer(f),

@@ -67,6 +67,13 @@ pub enum Fact {
     Idled(u64),
     /// A reading of a counter.
     Count(Count),
+    /// Somebody writes what turbostat said of a share: `SYS%LPI 0.00`.
+    Share {
+        /// The column.
+        name: String,
+        /// Thousandths of a per cent.
+        thousandths: i64,
+    },
     /// A row of `ltr_show`.
     Latency(Latency),
     /// A row of turbostat for the whole machine.
@@ -179,6 +186,7 @@ impl Night {
             matches!(
                 f,
                 Fact::Count(_)
+                    | Fact::Share { .. }
                     | Fact::Latency(_)
                     | Fact::Condition { .. }
                     | Fact::Report(_)

@@ -65,8 +65,17 @@ impl Shares {
 
     /// What the platform's own counter says, in thousandths of a per cent.
     pub fn system(&self) -> Option<i64> {
-        self.get("SYS%LPI")
+        self.get(PLATFORM).filter(|s| !is_impossible(*s))
     }
+}
+
+/// The column of turbostat that has the platform's own counter.
+pub const PLATFORM: &str = "SYS%LPI";
+
+/// No share of a time is larger, but for what two clocks differ. A counter that fell between two
+/// readings gives any figure (tools/power/x86/turbostat/turbostat.c:delta_package, to 6.8).
+pub(crate) fn is_impossible(thousandths: i64) -> bool {
+    !(0..=110_000).contains(&thousandths)
 }
 
 /// Less than half a per cent of an interval is entering and leaving.

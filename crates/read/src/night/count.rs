@@ -1,6 +1,8 @@
 //! Counters of hardware sleep, and conditions of it, in the forms of the files and in those
 //! that people write.
 
+use crate::idle::column::thousandths;
+use dormouse_doctor::night::table::PLATFORM;
 use dormouse_doctor::night::{Conditions, Count, Counts, Fact};
 
 /// Files with one number, which count.
@@ -71,13 +73,12 @@ fn inline(text: &str) -> Vec<Fact> {
         };
     }
     let value = rest.trim_start_matches([':', '=', ' ', '\t', '|', '"', ')', '>']);
-    let value = ["stays at ", "stays ", "is ", "remains ", "reads ", "shows "]
-        .iter()
-        .find_map(|w| value.strip_prefix(w))
-        .unwrap_or(value);
+    let words = ["stays at ", "stays ", "is ", "remains ", "reads ", "shows ", "at ", "stuck at "];
+    let value = words.iter().find_map(|w| value.strip_prefix(w)).unwrap_or(value);
+    let zero = value.strip_prefix("zero").map(|rest| (0, rest));
     let separated = value.len() < rest.len() || rest.is_empty();
-    match number(value).filter(|(_, r)| separated && !r.starts_with(|c: char| c.is_alphanumeric()))
-    {
+    let ends = |r: &str| separated && !r.starts_with(|c: char| c.is_alphanumeric());
+    match zero.or_else(|| number(value)).filter(|n| ends(n.1)) {
         Some((first, rest)) => {
             let to = ["-> ", "→ ", "=> "]
                 .iter()
@@ -90,6 +91,75 @@ fn inline(text: &str) -> Vec<Fact> {
         }
         None => Vec::new(),
     }
+}
+
+/// `SYS%LPI 0.00`, `SYS%LPI = 71.4`, `| SYS%LPI | 0.00 | 71.4 |`: what somebody writes of that
+/// column of turbostat, without its table.
+fn shares(text: &str) -> Vec<Fact> {
+    let Some((_, rest)) = text.split_once(PLATFORM) else { return Vec::new() };
+    let mut out = Vec::new();
+    for cell in rest.split('|') {
+        let words = ["stays at ", "stays ", "is ", "was ", "at ", "of ", "remains "];
+        let cell = cell.trim_start_matches([':', '=', ' ', '\t', '"', ')', '>']);
+        let value = words.iter().find_map(|w| cell.strip_prefix(w)).unwrap_or(cell);
+        let value = value.split([' ', '\t', '%', ';', ')', '"']).next().unwrap_or("");
+        let value = value.trim_end_matches(['.', ',']);
+        match thousandths(value) {
+            Some(n) => out.push(Fact::Share { name: PLATFORM.into(), thousandths: n }),
+            None if cell.is_empty() => {}
+            None => break,
+        }
+    }
+    out
+}
+
+/// Names of files of qcom_stats: of the platform (`ddr`, `cxsd` and `aosd` of RPMh, `vlow` and
+/// `vmin` of RPM) and of its processors (drivers/soc/qcom/qcom_stats.c: subsystems and
+/// qcom_create_soc_sleep_stat_files, 5.12 to 7.3).
+const DOMAINS: [&str; 14] = [
+    "cxsd", "aosd", "ddr", "vlow", "vmin", "apss", "adsp", "cdsp", "cdsp1", "modem", "mpss",
+    "slpi", "gpdsp", "wpss",
+];
+
+/// Names that nothing else has.
+pub(crate) const OWN: [&str; 2] = ["cxsd", "aosd"];
+
+/// How often domains slept, as people write it: a row of a table with a remark beside the name,
+/// `cxsd (CX rail) | 0`, or `cxsd 0, aosd 0, ddr: 12`. The kernel's own rows are read elsewhere.
+pub(crate) fn entries(text: &str) -> Vec<Fact> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let end = at + word.len();
+        at = end + text[end..].chars().next().map_or(0, char::len_utf8);
+        let name = word.to_ascii_lowercase();
+        if !DOMAINS.contains(&name.as_str()) {
+            continue;
+        }
+        let mut rest = text[end..].trim_start();
+        if let Some((_, behind)) = rest.strip_prefix('(').and_then(|r| r.split_once(')')) {
+            rest = behind;
+        }
+        rest = rest.trim_start_matches(['|', ':', '=', ' ', '\t']);
+        for word in ["Count", "count", ":", "stays at ", "is ", "at "] {
+            rest = rest.strip_prefix(word).map_or(rest, str::trim_start);
+        }
+        let Some((value, behind)) = number(rest) else { continue };
+        let next = behind.trim_start();
+        // Further cells may be another reading, or times.
+        let more = next.strip_prefix('|').is_some_and(|cells| {
+            cells.split('|').any(|c| alone(c.trim()).is_some_and(|n| n != value))
+        });
+        let ends = next.is_empty() || next.starts_with(['|', ',', ';', ')', '(', '/']);
+        let listed = || {
+            let word = next.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
+            behind.starts_with(' ') && DOMAINS.contains(&word.to_ascii_lowercase().as_str())
+        };
+        if !more && (ends || listed() || next == ".") {
+            out.push(count(name, Counts::Entries, value));
+        }
+    }
+    out
 }
 
 /// `Package C10 : 70353426` (intel/pmc/core.c:pmc_core_pkgc_show).
@@ -228,6 +298,7 @@ pub(crate) fn read(text: &str, open: Option<&str>) -> Vec<Fact> {
         .or_else(|| smu(text));
     match one {
         Some(f) => vec![f],
+        None if text.contains(PLATFORM) => shares(text),
         None => inline(text),
     }
 }

@@ -287,6 +287,8 @@ fn reads_one(command: &str) -> Vec<&str> {
     if !words.next().is_some_and(|w| reads.contains(&w)) {
         return Vec::new();
     }
+    // What a remark behind it says is read by nobody.
+    let words = words.take_while(|w| !w.starts_with('#'));
     words.filter(|w| !w.starts_with('-') && !w.bytes().all(|b| b.is_ascii_digit())).collect()
 }
 

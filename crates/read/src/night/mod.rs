@@ -79,6 +79,11 @@ struct Reading {
     plugged: Option<android::Plugged>,
     /// Addresses below are of ports outside of D3cold.
     ports: bool,
+    /// Counters of Qualcomm's power domains were named above.
+    stats: bool,
+    /// A file with one number whose value stood in this line: a further number below is what it
+    /// had later.
+    again: Option<(String, u64)>,
     /// The last line that is one word: the header of a file of qcom_stats.
     domain: String,
     /// The line in lower case.
@@ -287,7 +292,7 @@ impl Reading {
 
     /// A line with the content of a file that a command just read.
     fn of_file(&mut self, text: &str, at: u64) -> bool {
-        let Some(file) = self.files.first() else { return false };
+        let Some(file) = self.files.first() else { return self.read_again(text, at) };
         let fact = count::alone(text.trim())
             .and_then(|n| count::of_file(file, n))
             .or_else(|| machine::of_file(file, text))
@@ -295,9 +300,20 @@ impl Reading {
         let Some(fact) = fact.map(|f| self.with_time(f)) else { return false };
         let file = self.files.remove(0);
         self.push(at, &format!("{file}: {}", text.trim()), fact);
+        self.again = self.files.is_empty().then_some((file, at));
         if self.after > 0 && self.files.len() == self.after {
             self.sleeps_at_last();
         }
+        true
+    }
+
+    /// A counter that whoever posts it read again, below the one command.
+    fn read_again(&mut self, text: &str, at: u64) -> bool {
+        let Some((file, last)) = self.again.take() else { return false };
+        let value = count::alone(text.trim()).filter(|_| at == last + 1);
+        let Some(fact) = value.and_then(|n| count::of_file(&file, n)) else { return false };
+        self.push(at, &format!("{file}: {}", text.trim()), fact);
+        self.again = Some((file, at));
         true
     }
 
@@ -307,6 +323,11 @@ impl Reading {
         let mut facts = count::read(text, self.open);
         if self.parts && facts.is_empty() {
             facts = count::active(text);
+        }
+        self.stats |=
+            lower.contains("qcom_stats") || count::OWN.iter().any(|n| line::has_word(lower, n));
+        if self.stats && facts.is_empty() {
+            facts = count::entries(text);
         }
         if !facts.is_empty() {
             facts.into_iter().for_each(|f| self.push(at, text, f));

@@ -341,9 +341,22 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     }
     // The text does not say that it slept; what counted so long was no idle moment.
     if let Some(p) = pairs.iter().filter(is_system).filter(|p| p.by >= LEAST).max_by_key(|p| p.by) {
+        let fits = |s: u64| p.by <= s.saturating_add(SLACK).saturating_mul(1_000_000);
+        let slept = turns::asleep(case)
+            .and_then(|(s, n)| Some((u64::try_from(s).ok().filter(|s| fits(*s))?, n)));
+        let length = slept.map_or_else(
+            || "How long the sleep was, the text does not say.".into(),
+            |(s, n)| {
+                let took = time(s.saturating_mul(1_000_000));
+                match n {
+                    1 => format!("The sleep of the text took {took}."),
+                    n => format!("The {n} sleeps of the text took {took} together."),
+                }
+            },
+        );
         let f = Finding::new(rule(Depth::Whole), Confidence::Likely)
             .says(format!(
-                "The hardware slept: its counter ({}) grew by {} between the two times that the text shows it. How long the sleep was, the text does not say.",
+                "The hardware slept: its counter ({}) grew by {} between the two times that the text shows it. {length}",
                 p.name,
                 time(p.by)
             ))
@@ -557,8 +570,14 @@ fn domains(pairs: &[Pair<'_>], case: &Case, out: &mut Vec<Finding>) {
             return;
         }
         let names: Vec<&str> = none.iter().map(|c| c.2.name.as_str()).collect();
+        let did = |c: &Read<'_>| {
+            let times = usize::try_from(c.2.value).unwrap_or(usize::MAX);
+            format!("{} did ({})", c.2.name, say::once(times))
+        };
+        let did: Vec<String> = some.iter().map(did).collect();
+        let did = if did.is_empty() { String::new() } else { format!("; {}", did.join(", ")) };
         out.push(Finding::new(("block-domain", Area::Mode, Level::Risk), Confidence::Likely)
-            .says(format!("These power domains never entered their sleep since the start: {}. No rule finds what votes against them.", names.join(", ")))
+            .says(format!("These power domains never entered their sleep since the start: {}{did}. No rule finds what votes against them.", names.join(", ")))
             .look("Compare the counts before and after a sleep; regulators, interconnects and clocks that stay on vote against cxsd and aosd.")
             .shown_by(none.iter().take(3).map(|c| Evidence::from(c.1))));
         return;

@@ -15,6 +15,7 @@ mod shares;
 mod slept;
 mod tool;
 pub(crate) mod turns;
+pub(crate) mod zero;
 
 use crate::case::Case;
 use crate::finding::Finding;
@@ -36,6 +37,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     counted::judge(case, out);
     latency::judge(case, out);
     condition::judge(case, out);
+    zero::judge(case, out);
     // What is known of every night, where nothing more is.
     slept::judge(case, out);
 }

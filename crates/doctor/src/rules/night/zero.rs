@@ -1,0 +1,89 @@
+//! Counters of hardware sleep that say nothing of a sleep: one that stands at 0, where no sleep
+//! is shown that it could have counted, and a share that no time has.
+
+use super::required::told_depth;
+use crate::case::Case;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::night::table::{PLATFORM, is_impossible};
+use crate::night::{Counts, Fact, Item};
+use crate::rules::platform::percent;
+
+/// The rules: neither finds a fault, and both forbid to say that nothing is wrong.
+pub(crate) const RULES: [&str; 2] = ["mode-zero", "mode-no-share"];
+
+/// What stands in the text of a counter of the whole platform: its name, and whether it is 0.
+fn platform(item: &Item) -> Option<(&str, bool)> {
+    match &item.fact {
+        Fact::Count(c) if matches!(c.of, Counts::System | Counts::Substate) => {
+            Some((&c.name, c.value == 0))
+        }
+        Fact::Share { name, thousandths } => Some((name, *thousandths == 0)),
+        _ => None,
+    }
+}
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    no_share(case, out);
+    at_zero(case, out);
+}
+
+fn at_zero(case: &Case, out: &mut Vec<Finding>) {
+    let all: Vec<(&Item, &str, bool)> = case
+        .night
+        .items
+        .iter()
+        .filter_map(|i| platform(i).map(|(name, zero)| (i, name, zero)))
+        .collect();
+    // They count s2idle alone.
+    let other = |mode: &str| matches!(mode, "deep" | "hibernation");
+    let deep_only =
+        !case.attempts.is_empty() && case.attempts.iter().all(|a| other(a.mode.as_str()));
+    if all.is_empty() || all.iter().any(|r| !r.2) || deep_only || told_depth(out) {
+        return;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (_, name, _) in &all {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let said = match &names[..] {
+        // Of a measurement, and not of all since the start.
+        [PLATFORM] => format!(
+            "{PLATFORM} is 0: the platform did not sleep while that was measured. Awake that is as it should be; over an s2idle sleep it slept in name only. The text does not show over which it was."
+        ),
+        names => format!(
+            "The platform's own {} at 0 ({}): of its hardware's sleep nothing was counted since the start. Before the first s2idle sleep that is as it should be; behind one it slept in name only. The text shows no such sleep.",
+            if names.len() > 1 { "counters of sleep stand" } else { "counter of sleep stands" },
+            names.join(", ")
+        ),
+    };
+    let f = Finding::new((RULES[0], Area::Mode, Level::Note), Confidence::Certain)
+        .says(said)
+        .look("Read it again right behind an s2idle sleep of a minute: rtcwake -m freeze -s 60.")
+        .shown_by(all.iter().take(3).map(|r| Evidence::from(r.0)));
+    out.push(f);
+}
+
+/// A share of turbostat's that no time has: the counter fell between its two readings, and the
+/// difference was taken for a number without sign.
+fn no_share(case: &Case, out: &mut Vec<Finding>) {
+    let share = |f: &Fact| match f {
+        Fact::Share { thousandths, .. } => Some(*thousandths),
+        Fact::Shares(s) => s.get(PLATFORM),
+        _ => None,
+    };
+    let mut all = case.night.of(share).filter(|s| is_impossible(s.1));
+    let Some((item, figure)) = all.next() else { return };
+    let figure = match u64::try_from(figure) {
+        Ok(n) => percent(n),
+        Err(_) => "less than 0 %".into(),
+    };
+    let f = Finding::new((RULES[1], Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!(
+            "{PLATFORM} of {figure} is no share of a time: the counter behind it fell between its two readings, as one does that the firmware clears. So this figure does not tell whether the platform slept."
+        ))
+        .look("Read low_power_idle_system_residency_us before and after the sleep instead.")
+        .shown_by([Evidence::from(item)]);
+    out.push(f);
+}
