@@ -537,3 +537,56 @@ fn a_setting_echoed_before_fio_names_its_run() {
     );
     assert!(text.contains("its own options let time pass"), "{text}");
 }
+
+#[test]
+fn wakes_that_services_alone_tell_are_counted() {
+    let nm = |t: &str| {
+        format!(
+            "Feb 03 {t} box NetworkManager[7]: <info>  [1.2] manager: sleep: wake requested (sleeping: yes  enabled: yes)\n"
+        )
+    };
+    let bt = |t: &str, e: &str| {
+        format!("Feb 03 {t} box bluetoothd[9]: Controller resume with wake event {e}\n")
+    };
+    let night = [
+        bt("01:10:00", "0x0"),
+        nm("01:10:01"),
+        bt("01:30:00", "0x0"),
+        nm("01:30:02"),
+        nm("01:50:20"),
+    ];
+    let text = checked(&night.concat());
+    let told =
+        ["came back from a sleep 3 times", "20 min 10 s on the average", "was not Bluetooth"];
+    assert!(told.iter().all(|t| text.contains(t)), "{text}");
+    let text = checked(&bt("01:10:00", "0x2"));
+    assert!(
+        text.contains("by the word of bluetoothd") && text.contains("A Bluetooth device woke it"),
+        "{text}"
+    );
+    // A network that was switched on is no wake-up.
+    let none = nm("01:10:01").replace("sleeping: yes", "sleeping: no ");
+    assert!(!checked(&none).contains("came back"), "{none}");
+    let exit = |t: &str| format!("Feb 03 {t} box kernel: PM: suspend exit\n");
+    let text = checked(&[exit("04:00:00"), exit("04:40:00")].concat());
+    assert!(
+        text.contains("came back from a sleep twice") || text.contains("sleep 2 times"),
+        "{text}"
+    );
+    let text = checked("[  801.100000] PM: suspend exit\n[  922.100000] PM: suspend exit\n");
+    assert!(text.contains("ends of 2 sleeps"), "{text}");
+}
+
+#[test]
+fn a_service_tells_the_end_of_a_sleep_where_no_kernel_does() {
+    let end = "Feb 03 09:20:30 box systemd[1]: systemd-suspend.service: Succeeded.\n\
+               Feb 03 09:20:30 box systemd[1]: Finished Suspend.\n";
+    let text = checked(end);
+    assert!(text.contains("by the word of systemd") && !text.contains("Nothing wrong"), "{text}");
+    let down = "Feb 03 01:00:10 box kernel: PM: suspend entry (deep)\n\
+                Feb 03 01:00:10 box kernel: printk: Suspending console(s) (use no_console_suspend to debug)\n";
+    let text = checked(&[down, end].concat());
+    let came = text.contains("8 h 20 min") && !text.contains("no end there");
+    assert!(came && !text.contains("ends on the way down"), "{text}");
+    assert!(checked(down).contains("ends on the way down"));
+}

@@ -103,6 +103,7 @@ pub fn judge(case: &Case) -> Report {
         }
     }
     noted::temper(case, &mut findings);
+    rules::night::woke::judge(case, &mut findings);
     leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);
@@ -111,7 +112,7 @@ pub fn judge(case: &Case) -> Report {
         mode: a.mode.clone(),
         line: case.messages[a.first].line,
         begun: true,
-        closed: a.closed,
+        closed: a.closed || rules::night::woke::back(case, a).is_some(),
     };
     let parts = case.parts.iter().map(|&(first, closed)| Sleep {
         mode: String::new(),

@@ -2,6 +2,7 @@
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
+use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
 use crate::rules::way::network::TOLD;
 use dormouse_base::time::Ns;
@@ -163,7 +164,7 @@ impl Report {
             return Some(First::Answer(uncounted));
         }
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, ..) | (WAKER | ACTIVE | TOLD, Level::Note, None) => First::Answer(f),
+            (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),

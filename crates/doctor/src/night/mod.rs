@@ -59,6 +59,9 @@ pub enum Fact {
         /// The kernel took that time itself; else whoever kept the log.
         precise: bool,
     },
+    /// A service says that the machine is back from a sleep, at so many milliseconds since some
+    /// day.
+    Woke(i64),
     /// A line of a tool's report of a cycle.
     Report(Report),
     /// A test could not send the machine to sleep.
@@ -204,7 +207,7 @@ impl Night {
     /// Puts the begins and ends of sleeps into the order of time, in a text that stands the
     /// newest line first: what people write around a log goes on as it stands.
     pub fn clocks_turn(&mut self) {
-        let is_clock = |i: &Item| matches!(i.fact, Fact::Clock { .. });
+        let is_clock = |i: &Item| matches!(i.fact, Fact::Clock { .. } | Fact::Woke(_));
         let places: Vec<usize> =
             (0..self.items.len()).filter(|i| is_clock(&self.items[*i])).collect();
         for (a, b) in places.iter().zip(places.iter().rev()).take(places.len() / 2) {
@@ -235,7 +238,9 @@ impl Night {
 
     /// Whether anything says that the machine slept.
     pub(crate) fn slept_at_all(&self) -> bool {
-        let slept = |f: &Fact| matches!(f, Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { .. });
+        let slept = |f: &Fact| {
+            matches!(f, Fact::Slept(_) | Fact::Lasted(_) | Fact::Clock { .. } | Fact::Woke(_))
+        };
         self.items.iter().any(|i| slept(&i.fact))
     }
 

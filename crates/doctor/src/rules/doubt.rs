@@ -8,6 +8,7 @@ use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::rules::night::woke;
 use crate::stage;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
@@ -68,7 +69,7 @@ const MOST: usize = 160;
 
 /// First and last line of an attempt of which a log shows the way down alone.
 fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
-    if a.closed {
+    if a.closed || woke::back(case, a).is_some() {
         return None;
     }
     let of_kernel = |m: &&Message| m.trust.is_of_a_kernel();

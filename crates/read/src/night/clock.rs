@@ -25,6 +25,35 @@ static COMMON: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
         .map(Finder::new)
 });
 
+/// What services say when a machine is back: NetworkManager (src/core/nm-manager.c:
+/// do_sleep_wake), bluetoothd (src/adapter.c:controller_resume_callback), and systemd of the unit
+/// that slept (src/core/unit.c, job.c: `Succeeded` to 248, `Deactivated successfully` since).
+const BACK: [&[u8]; 6] = [
+    b"sleep: wake requested (sleeping: yes",
+    b"Controller resume with wake event",
+    b"systemd-suspend.service: Succeeded",
+    b"systemd-suspend.service: Deactivated successfully",
+    b"Finished Suspend.",
+    b"Finished System Suspend.",
+];
+
+static SAID: LazyLock<[Finder<'static>; BACK.len()]> = LazyLock::new(|| BACK.map(Finder::new));
+
+/// Which of these words a text has, so that no line is asked for others.
+pub(super) struct Services(Vec<&'static Finder<'static>>);
+
+impl Services {
+    pub(super) fn of(bytes: &[u8]) -> Services {
+        Services(SAID.iter().filter(|f| f.find(bytes).is_some()).collect())
+    }
+
+    /// A line in which a service says that the machine is back, with its time.
+    pub(super) fn back(&self, raw: &[u8], kept: Option<i64>) -> Option<Fact> {
+        let at = self.0.iter().find_map(|f| f.find(raw))?;
+        written(raw, at, kept).map(Fact::Woke)
+    }
+}
+
 /// When an entry of a journal was kept, in ms since 1970: of `journalctl -o export` in a line
 /// before its message, of `-o json` in the same line (systemd's Journal Export Formats).
 pub(super) fn kept(raw: &[u8]) -> Option<i64> {
@@ -48,16 +77,20 @@ fn mark(raw: &[u8], kept: Option<i64>) -> Option<Fact> {
     if let Some(ms) = iso(behind).filter(|_| behind.contains(" UTC")) {
         return Some(Fact::Clock { begins, ms, precise: true });
     }
+    let ms = written(raw, at, kept)?;
+    Some(Fact::Clock { begins, ms, precise: false })
+}
+
+/// When a line was written, whose words begin `at` there: by its entry of a journal, else by the
+/// time in front.
+fn written(raw: &[u8], at: usize, kept: Option<i64>) -> Option<i64> {
     if let Some(ms) = kept.filter(|_| raw.starts_with(b"MESSAGE=") || raw.first() == Some(&b'{')) {
-        return Some(Fact::Clock { begins, ms, precise: false });
+        return Some(ms);
     }
     let head = String::from_utf8_lossy(&raw[..at.min(64)]);
     let head = head.trim_start_matches(['>', ' ', '\t', '[', '|']);
     let english = english(head.as_bytes()).map(|h| String::from_utf8_lossy(&h).into_owned());
-    let ms = iso(head)
-        .or_else(|| syslog(english.as_deref().unwrap_or(head)))
-        .or_else(|| by_hand(head))?;
-    Some(Fact::Clock { begins, ms, precise: false })
+    iso(head).or_else(|| syslog(english.as_deref().unwrap_or(head))).or_else(|| by_hand(head))
 }
 
 /// Seconds since some day of a line that is a date: what `date` prints (`Mon Feb  3 23:05:10 CET

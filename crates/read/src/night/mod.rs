@@ -111,11 +111,12 @@ struct Reading {
 pub(crate) fn read(bytes: &[u8]) -> Night {
     let mut r = Reading::default();
     let mut rest = Rest::new(bytes);
+    let services = clock::Services::of(bytes);
     let (mut at, mut kept) = (0, None);
     while let Some((raw, after)) = rest.next() {
         (at, rest) = (at + 1, after);
         kept = clock::kept(raw).or(kept.filter(|_| !raw.is_empty()));
-        for fact in clock::marks(raw, kept) {
+        for fact in clock::marks(raw, kept).chain(services.back(raw, kept)) {
             let fact = r.in_order(fact);
             r.push(at, &String::from_utf8_lossy(&raw[..raw.len().min(SHOWN)]), fact);
         }
@@ -169,12 +170,15 @@ impl Reading {
 
     /// A time of the wall clock behind those before it, where its keeper leaves the year out.
     fn in_order(&mut self, fact: Fact) -> Fact {
-        let Fact::Clock { begins, ms, precise } = fact else { return fact };
+        let (Fact::Clock { ms, .. } | Fact::Woke(ms)) = fact else { return fact };
         let (add, last) = self.year;
         let again = ms + add < last - MOST_OF_A_YEAR;
         let add = if again { add + 365 * DAY } else { add };
         self.year = (add, ms + add);
-        Fact::Clock { begins, ms: ms + add, precise }
+        match fact {
+            Fact::Clock { begins, precise, .. } => Fact::Clock { begins, ms: ms + add, precise },
+            _ => Fact::Woke(ms + add),
+        }
     }
 
     /// Reads a line; how many more it took.

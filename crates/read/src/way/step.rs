@@ -51,7 +51,7 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 77] = [
+const WORDS: [(&str, Kind); 78] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -94,6 +94,7 @@ const WORDS: [(&str, Kind); 77] = [
     ("Operation 'suspend-then-hibernate' finished", Kind::Ended),
     ("Operation 'hybrid-sleep' finished", Kind::Ended),
     ("suspend.service: Deactivated", Kind::Ended),
+    ("suspend.service: Succeeded", Kind::Ended),
     ("Connection timed out", Kind::TimedOut),
     ("timed out", Kind::TimedOut),
     ("Timed out", Kind::TimedOut),

@@ -15,6 +15,7 @@ mod shares;
 mod slept;
 mod tool;
 pub(crate) mod turns;
+pub(crate) mod woke;
 pub(crate) mod zero;
 
 use crate::case::Case;

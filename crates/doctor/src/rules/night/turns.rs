@@ -23,15 +23,26 @@ pub(crate) fn turns(case: &Case) -> Vec<Turn<'_>> {
     let exact = case.night.items.iter().filter_map(clock).any(|c| c.2);
     let mut out: Vec<Turn<'_>> = Vec::new();
     let mut open: Option<(&Item, i64)> = None;
+    // What services say of the end counts where no kernel says it.
+    let mut back: Option<Turn<'_>> = None;
     for item in &case.night.items {
+        if let (Fact::Woke(to), Some((begin, from)), None, false) = (&item.fact, open, &back, exact)
+            && *to >= from
+        {
+            back = Some(Turn { from, to: *to, begin, end: item });
+        }
         let Some((begins, ms, precise)) = clock(item) else { continue };
         if precise != exact {
             continue;
         }
+        let back = back.take_if(|b| !begins || b.to <= ms);
         match (begins, open) {
             // Both the daemon and the kernel tell of one begin.
-            (true, Some((_, from))) if (0..TOGETHER).contains(&(ms - from)) => {}
-            (true, _) => open = Some((item, ms)),
+            (true, Some((_, from))) if back.is_none() && (0..TOGETHER).contains(&(ms - from)) => {}
+            (true, _) => {
+                out.extend(back);
+                open = Some((item, ms));
+            }
             (false, Some((begin, from))) if ms >= from => {
                 out.push(Turn { from, to: ms, begin, end: item });
                 open = None;
@@ -41,6 +52,7 @@ pub(crate) fn turns(case: &Case) -> Vec<Turn<'_>> {
             (false, None) => {}
         }
     }
+    out.extend(back);
     out
 }
 
