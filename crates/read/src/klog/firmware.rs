@@ -4,7 +4,7 @@ use super::number::seconds;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text as bytes;
-use dormouse_base::cycle::Mode;
+use dormouse_base::cycle::{Cycle, Mode};
 
 /// A sleep of which a text kept the lines of ACPI alone, or of which it begins behind the
 /// firmware: none is open where they come, or the open one is back already
@@ -13,6 +13,10 @@ use dormouse_base::cycle::Mode;
 /// hibernation and of switching off. Whether the line began one.
 pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
     let open = log.t.open_serial() != 0;
+    if let Some(mode) = operation(text).filter(|_| open) {
+        log.sync();
+        log.c.operation = Some(mode);
+    }
     let acpi = text.strip_prefix(b"ACPI: ").map(|t| t.strip_prefix(b"PM: ").unwrap_or(t));
     let to_memory = |rest: &[u8]| rest == b"S3" || rest == b"S2" || rest == b"S1";
     let state = |before: &[u8]| acpi.and_then(|t| t.strip_prefix(before)).filter(|r| to_memory(r));
@@ -36,12 +40,15 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
         log.c.down = Some(log.now);
         return true;
     }
-    if open || !said {
-        return false;
-    }
     let counted = ["Timekeeping suspended for ", "Suspended for "]
         .iter()
         .any(|t| text.strip_prefix(t.as_bytes()).and_then(seconds).is_some());
+    if open {
+        return counted && log.slept_otherwise(stamp);
+    }
+    if !said {
+        return false;
+    }
     if up.is_none() && !counted {
         return false;
     }
@@ -53,7 +60,30 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     true
 }
 
+/// Which mode systemd-sleep is about to enter (src/sleep/sleep.c:execute), of those that are no
+/// mere suspend.
+fn operation(text: &[u8]) -> Option<Mode> {
+    const WORDS: &[u8] = b"Performing sleep operation '";
+    let rest = &text[bytes::find(text, WORDS)? + WORDS.len()..];
+    let hibernates = rest.starts_with(b"hibernate'") || rest.starts_with(b"hybrid-sleep'");
+    hibernates.then_some(Mode::Disk)
+}
+
 impl Log<'_> {
+    /// Time stood still in the open cycle already, and the service asked for another mode since
+    /// then: this time is of a sleep of that mode, whose other lines are not there.
+    fn slept_otherwise(&mut self, stamp: &Stamp<'_>) -> bool {
+        let Some(mode) = self.c.operation.take() else { return false };
+        let slept = |c: &Cycle| c.asleep_elsewhere.is_some() && c.mode != mode;
+        if !self.t.current().is_some_and(|c| slept(&c.cycle)) {
+            return false;
+        }
+        self.open(stamp, false);
+        self.sync();
+        self.t.set_mode(mode);
+        true
+    }
+
     /// A line proves the sleep state, which none named so far.
     pub(super) fn is_of(&mut self, mode: Mode) {
         if self.t.current().is_some_and(|c| c.cycle.mode == Mode::Unknown) {

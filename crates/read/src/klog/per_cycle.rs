@@ -2,6 +2,7 @@
 
 use super::held::Refusal;
 use crate::track::CallRef;
+use dormouse_base::cycle::Mode;
 use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;
 use std::collections::HashMap;
@@ -68,6 +69,8 @@ pub(crate) struct PerCycle {
     pub sleep_from: Option<Ns>,
     /// `suspend-to-idle` was printed, its end was not.
     pub idle_from: Option<Ns>,
+    /// systemd-sleep asked for another mode meanwhile.
+    pub(super) operation: Option<Mode>,
     /// When it woke up.
     pub woke: Option<Ns>,
     /// Where the embedded controller stopped and started: marks sleep in logs

@@ -30,7 +30,7 @@ use crate::event::Unused;
 use current::Current;
 use devices::Devices;
 use dormouse_base::capture::{Capture, Machine};
-use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
 use dormouse_base::device::{Device, DeviceGraph, DeviceId};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::names::{Names, Sym};
@@ -320,7 +320,9 @@ impl Tracker {
         let mut list: Vec<_> = done.into_iter().zip(notes).collect();
         // Beside a whole attempt a line or two of a refusal may be quoted from it.
         if list.iter().any(|(c, _)| c.lines.begun) {
-            let has_any = |c: &Cycle| !c.phases.is_empty() || !c.callbacks.is_empty();
+            // A hibernation behind a suspend may have no more than the time that stood still.
+            let slept = |c: &Cycle| c.mode == Mode::Disk && c.asleep_elsewhere.is_some();
+            let has_any = |c: &Cycle| !c.phases.is_empty() || !c.callbacks.is_empty() || slept(c);
             let (kept, quoted) = list.into_iter().partition(|(c, _)| c.lines.begun || has_any(c));
             list = kept;
             // Nobody else tells of what ended it.

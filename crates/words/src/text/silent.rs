@@ -5,9 +5,10 @@ use super::ranked;
 use super::safe::{right, safe};
 use crate::doctor::headline;
 use crate::wording::number::ms;
+use crate::wording::trust::state;
 use crate::wording::{next, plural, waits as say};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::Cycle;
+use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
@@ -48,16 +49,24 @@ pub(super) fn unnamed<'a>(cycles: impl IntoIterator<Item = (&'a Cycle, &'a Cycle
     if !cycles.iter().all(|(c, _)| c.shows_its_end_alone()) {
         return next::NO_CALLBACKS.into();
     }
-    let asleep: Vec<Ns> = cycles.iter().filter_map(|(c, v)| v.rows.asleep(c)).collect();
-    match asleep[..] {
-        [] => next::NO_PHASES.into(),
-        [t] => format!("Asleep {t}. {}", next::NO_PHASES),
-        ref all => format!(
-            "Asleep {} in {}. {}",
-            all.iter().copied().sum::<Ns>(),
-            plural(all.len(), "sleep"),
-            next::NO_PHASES
-        ),
+    // A suspend and a hibernation are no sum.
+    let mut by: Vec<(Mode, Ns, usize)> = Vec::new();
+    for (c, t) in cycles.iter().filter_map(|(c, v)| Some((c, v.rows.asleep(c)?))) {
+        match by.iter_mut().find(|b| b.0 == c.mode) {
+            Some(b) => (b.1, b.2) = (b.1 + t, b.2 + 1),
+            None => by.push((c.mode, t, 1)),
+        }
+    }
+    let several = by.len() > 1;
+    let words = |(mode, t, n): &(Mode, Ns, usize)| {
+        let of = if several { format!(" ({})", state(*mode)) } else { String::new() };
+        let times = if *n > 1 { format!(" in {}", plural(*n, "sleep")) } else { String::new() };
+        format!("{t}{of}{times}")
+    };
+    let list: Vec<String> = by.iter().map(words).collect();
+    match by.len() {
+        0 => next::NO_PHASES.into(),
+        _ => format!("Asleep {}. {}", list.join(", then "), next::NO_PHASES),
     }
 }
 

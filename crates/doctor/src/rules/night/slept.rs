@@ -114,6 +114,32 @@ fn short(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Sleeps of which a text has no beginnings, by what timekeeping says stood still in each.
+fn parts(case: &Case, out: &mut Vec<Finding>) {
+    if !case.attempts.is_empty() || case.parts.len() < 2 {
+        return;
+    }
+    let ends = case.parts.iter().skip(1).map(|p| p.0).chain([case.messages.len()]);
+    let of = |(first, end): (usize, usize)| {
+        let stood = || case.messages[first..end].iter().filter(|m| timekeeping(m).is_some());
+        let sum: Ns = stood().filter_map(timekeeping).sum();
+        Some((stood().next()?, sum))
+    };
+    let all: Option<Vec<_>> = case.parts.iter().map(|p| p.0).zip(ends).map(of).collect();
+    let Some(all) = all else { return };
+    let list: Vec<String> = all.iter().take(LISTED).map(|p| say::span(p.1)).collect();
+    let more = all.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!(
+            "The {} sleeps of the text, of which it has no beginnings, took in their order: {}{more}, by the clock that stood still.",
+            all.len(),
+            list.join(", ")
+        ))
+        .shown_by(all.iter().take(LISTED).map(|p| Evidence::from(p.0)));
+    out.push(f);
+}
+
 /// How long the sleeps of a text were, where no other finding tells.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = turns::lengths(case);
@@ -125,6 +151,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     if !all.iter().any(|l| l.1 >= NIGHT) {
+        parts(case, out);
         return short(case, out);
     }
     let mode = |line: u64| attempt(case, line).map_or("", |a| a.mode.as_str());
