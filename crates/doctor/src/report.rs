@@ -4,7 +4,7 @@ use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
-use crate::rules::way::network::TOLD;
+use crate::rules::way::network::{DOWN, TOLD};
 use dormouse_base::time::Ns;
 use std::borrow::Borrow;
 
@@ -60,8 +60,14 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
     let after = |f: &Finding| f.id == "device-not-resumed";
     findings.sort_by_key(|f| {
         let f = f.borrow();
-        (level(f), f.confidence, after(f), std::cmp::Reverse(cost(f)))
+        (level(f), !is_cold(f), f.confidence, after(f), std::cmp::Reverse(cost(f)))
     });
+}
+
+/// Whether a finding blames nobody and is no comfort either: a counter that counted nothing, a
+/// network that is not back. It stands before other notes.
+fn is_cold(f: &Finding) -> bool {
+    f.level == Level::Note && (zero::RULES.contains(&f.id) || f.id == DOWN)
 }
 
 /// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of
@@ -158,13 +164,9 @@ impl Report {
             let told = self.findings.iter().find(|f| f.id != DOUBT);
             return Some(First::Doubt(doubt, not_judged.or(told)));
         }
-        // A counter that counted nothing is no comfort beside other notes.
-        let uncounted = self.findings.iter().find(|f| zero::RULES.contains(&f.id));
-        if let (Some(uncounted), Level::Note, None) = (uncounted, f.level, not_judged) {
-            return Some(First::Answer(uncounted));
-        }
         Some(match (f.id, f.level, not_judged) {
             (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
+            (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),

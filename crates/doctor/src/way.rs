@@ -61,6 +61,8 @@ pub enum Kind {
     Address,
     /// It has a link.
     Link,
+    /// It has none any more, or nothing is connected.
+    NoAddress,
     /// It lost its link.
     NoLink,
     /// A request to sleep failed.

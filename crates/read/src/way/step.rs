@@ -51,7 +51,7 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 78] = [
+const WORDS: [(&str, Kind); 81] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -106,6 +106,10 @@ const WORDS: [(&str, Kind); 78] = [
     ("DHCP4 address", Kind::Address),
     ("Activation: successful", Kind::Address),
     ("CONNECTED_GLOBAL", Kind::Address),
+    // NetworkManager (src/core/nm-manager.c, nm-device.c), avahi (avahi-core/announce.c).
+    ("state is now DISCONNECTED", Kind::NoAddress),
+    ("activated -> unmanaged", Kind::NoAddress),
+    ("Withdrawing address record", Kind::NoAddress),
     ("link becomes ready", Kind::Link),
     (": associated", Kind::Link),
     ("CTRL-EVENT-CONNECTED", Kind::Link),
@@ -229,7 +233,8 @@ impl Reading {
 
     fn entry(&mut self, line: u64, stamp: Stamp<'_>, words: &str, is_row: bool) {
         if stamp.wall {
-            let back = stamp.ms + self.add < self.last;
+            // Stamps of whole seconds stand in the second of the last line.
+            let back = stamp.ms + self.add + stamp.grain.max(1) <= self.last;
             // Over midnight the clock begins again.
             if self.day != stamp.day || back {
                 let midnight = stamp.ms + self.add + DAY / 2 < self.last;
@@ -246,6 +251,13 @@ impl Reading {
             self.day = stamp.day.into();
         }
         let mut ms = stamp.ms + self.add;
+        let mut grain = stamp.grain;
+        if let Some(part) = own_part(words, stamp).filter(|_| stamp.wall) {
+            (ms, grain) = (ms + part, 1);
+        } else if (0..grain).contains(&(self.last.saturating_sub(ms))) {
+            // Somewhere in the second of the line above, and behind that.
+            ms = self.last;
+        }
         let kind = match kind(words.trim_start_matches([' ', '|', ':', ']'])) {
             Kind::Other if is_row => Kind::Row,
             kind => kind,
@@ -267,10 +279,11 @@ impl Reading {
         }
         self.last = ms;
         let words = words.trim_start_matches([' ', '|', ':', ']']).trim_end_matches([' ', '|']);
-        let beside = [Kind::Other, Kind::Kernel, Kind::Address, Kind::Link, Kind::ClockSet];
+        let beside =
+            [Kind::Other, Kind::Kernel, Kind::Address, Kind::NoAddress, Kind::Link, Kind::ClockSet];
         let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
         let words = behind_host(behind_zone(behind_offset(words)));
-        let step = Step { line, text: shown(words), ms, grain: stamp.grain, run: self.run, kind };
+        let step = Step { line, text: shown(words), ms, grain, run: self.run, kind };
         if speaks {
             self.spoke = Some(ms);
             self.out.extend(self.before.take().filter(|b| b.run == self.run && ms - b.ms < NEAR));
@@ -288,6 +301,16 @@ impl Reading {
         self.add = 0;
         self.spoke = None;
     }
+}
+
+/// What NetworkManager's own time of a line, `<info>  [1547525605.3919]`, has behind the second
+/// that its keeper wrote (src/core/nm-logging.c), in ms; nothing if that is another second.
+fn own_part(words: &str, stamp: Stamp<'_>) -> Option<i64> {
+    let (_, rest) = words.split_once("> [").or_else(|| words.split_once(">  ["))?;
+    let (seconds, rest) = rest.split_once('.')?;
+    let part = rest.get(..3)?.parse().ok()?;
+    let same = seconds.parse::<i64>().ok()?.rem_euclid(60) == stamp.ms / 1_000 % 60;
+    (stamp.grain >= 1_000 && same).then_some(part)
 }
 
 /// `I/PowerManagerService(  544): …` of `logcat -v brief`, which has no times.
@@ -358,7 +381,7 @@ fn kind(words: &str) -> Kind {
     match found {
         // A driver's timeout is the kernel's matter.
         Some(Kind::TimedOut | Kind::Address) if kernel => Kind::Kernel,
-        Some(Kind::Link | Kind::NoLink | Kind::Address)
+        Some(Kind::Link | Kind::NoLink | Kind::Address | Kind::NoAddress)
             if VIRTUAL.iter().any(|v| words.contains(v)) =>
         {
             Kind::Other

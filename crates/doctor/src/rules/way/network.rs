@@ -19,14 +19,17 @@ struct Row {
     took: i64,
     /// Lines that show it.
     seen: Vec<(u64, String)>,
-    /// The text has its address.
-    addressed: bool,
+    /// The machine waited for it: the text has its address.
+    waited: bool,
 }
 
 /// By what is known from `from` on.
 fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
-    let first = |kind: Kind| rest.iter().find(|s| s.kind == kind).copied();
-    let (link, address) = (first(Kind::Link), first(Kind::Address));
+    let first = |kind: Kind, lost: Kind| {
+        rest.iter().find(|s| s.kind == kind && taken_back(s, rest, lost).is_none()).copied()
+    };
+    let link = first(Kind::Link, Kind::NoLink);
+    let address = first(Kind::Address, Kind::NoAddress);
     let grain = rest.iter().map(|s| s.grain).max().unwrap_or(1).max(from.grain);
     // An address that stands before the link is that of another interface.
     let link = link.filter(|l| address.is_none_or(|a| l.ms <= a.ms));
@@ -58,8 +61,53 @@ fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
     };
     let last = address.or(link.filter(|l| l.ms - from.ms < PLUGGED))?;
     let seen = [link, address].into_iter().flatten().map(|s| (s.line, s.text.clone())).collect();
-    Some(Row { text, took: last.ms - from.ms, seen, addressed: address.is_some() })
+    Some(Row { text, took: last.ms - from.ms, seen, waited: address.is_some() })
 }
+
+/// The line behind `s` that takes back what it says.
+fn taken_back<'a>(s: &Step, rest: &[&'a Step], lost: Kind) -> Option<&'a Step> {
+    let soon = |l: &&&Step| l.kind == lost && l.line > s.line && l.ms - s.ms < SOON;
+    rest.iter().find(soon).copied()
+}
+
+/// What is lost so soon was never reached, in ms.
+const SOON: i64 = 5_000;
+
+/// In which line the machine itself gave up a network that it had: NetworkManager, which stops a
+/// device (src/core/nm-manager.c:do_sleep_wake), wpa_supplicant, the kernel's
+/// (net/mac80211/mlme.c:ieee80211_mgd_deauth).
+fn gave_up<'a>(rest: &[&'a Step]) -> Option<&'a Step> {
+    const OWN: [&str; 3] = ["activated -> unmanaged", "locally_generated=1", "by local choice"];
+    rest.iter().find(|s| OWN.iter().any(|w| s.text.contains(w))).copied()
+}
+
+/// That the network is down in the last line that tells of it, where none shows it up.
+fn down(from: &Step, rest: &[&Step]) -> Option<Finding> {
+    let of = [Kind::Address, Kind::NoAddress, Kind::Link, Kind::NoLink];
+    let last = rest.iter().rfind(|s| of.contains(&s.kind))?;
+    if !matches!(last.kind, Kind::NoAddress | Kind::NoLink) {
+        return None;
+    }
+    let was = rest.iter().find(|s| s.kind == Kind::Address);
+    let was = was.map_or(String::new(), |s| {
+        format!(" {} stands before that, and was taken back.", words(s))
+    });
+    let own = gave_up(rest)
+        .map_or(String::new(), |s| format!(" The machine gave it up itself: {}.", words(s)));
+    Some(
+        Finding::new((DOWN, Area::Phase, Level::Note), Confidence::Certain)
+            .says(format!(
+                "No line shows the network up again after {}: the last that tells of it is {}.{was}{own}",
+                words(from),
+                words(last)
+            ))
+            .look("The lines that follow tell whether it came: journalctl -u NetworkManager -u wpa_supplicant -k -o short-precise.")
+            .shown_by([from.shown(), last.shown()]),
+    )
+}
+
+/// A network that is down behind a wake-up is no all-clear.
+pub(crate) const DOWN: &str = "way-network-down";
 
 /// The line that set the clock behind a wake-up, and the address that came after it.
 fn behind_the_clock<'a>(from: &Step, later: &'a [Step]) -> Option<(&'a Step, &'a Step)> {
@@ -71,9 +119,9 @@ fn behind_the_clock<'a>(from: &Step, later: &'a [Step]) -> Option<(&'a Step, &'a
 }
 
 fn finding(from: &Step, row: Row) -> Finding {
-    let Row { text, took, seen, addressed } = row;
+    let Row { text, took, seen, waited } = row;
     // A link alone may have been plugged in late.
-    let level = if addressed && took >= LEASE { Level::Slow } else { Level::Note };
+    let level = if waited && took >= LEASE { Level::Slow } else { Level::Note };
     Finding::new(("way-network", Area::Phase, level), Confidence::Certain)
         .says(text)
         .costs(Ns(took.saturating_mul(1_000_000)))
@@ -90,7 +138,21 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id == "way-lease") {
         return;
     }
-    out.extend(row(from, &rest, &steps[at + 1..]).map(|row| finding(from, row)));
+    let Some(mut row) = row(from, &rest, &steps[at + 1..]) else {
+        out.extend(down(from, &rest));
+        return;
+    };
+    // A machine that gave its link up waits for it, as for an address.
+    if let Some(own) = gave_up(&rest).filter(|s| s.ms - from.ms <= row.took) {
+        row.waited = true;
+        row.text += &format!(
+            " The sleep did not lose it: the machine gave it up itself, {} after that line: {}.",
+            span(own.ms - from.ms, own.grain.max(from.grain)),
+            words(own)
+        );
+        row.seen.push((own.line, own.text.clone()));
+    }
+    out.push(finding(from, row));
 }
 
 /// NetworkManager's own time of a line, `[1547525605.3919]` since 1970
@@ -142,7 +204,7 @@ pub(crate) const TOLD: &str = "way-told";
 
 /// A link that was lost and came back, in lines that speak of no sleep.
 pub(super) fn without_a_sleep(steps: &[Step], out: &mut Vec<Finding>) {
-    let of_a_link = [Kind::Link, Kind::NoLink, Kind::Address, Kind::Other];
+    let of_a_link = [Kind::Link, Kind::NoLink, Kind::Address, Kind::NoAddress, Kind::Other];
     if steps.iter().any(|s| !of_a_link.contains(&s.kind)) {
         return;
     }

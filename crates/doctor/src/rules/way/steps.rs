@@ -266,8 +266,12 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         }
         _ => format!("The rows: {}.", listed.join("; ")),
     };
-    let mut total =
-        format!("From {} ({from}) to {} it took {}.", words(first), words(last), span(all, grain));
+    let mut total = format!(
+        "From {} ({from}) to {} it took {}.",
+        words(first),
+        words(last),
+        span(all, first.grain.max(last.grain))
+    );
     if all == 0 && grain >= 1_000 {
         total = format!("{} ({from}) and {} stand in the same second.", words(first), words(last));
     }
@@ -322,7 +326,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     let mut f = Finding::new(("way-wait", Area::Phase, Level::Slow), Confidence::Certain)
         .says(format!(
             "{} pass between {} and {}.{}{hint}",
-            span(gap, grain),
+            span(gap, a.grain.max(b.grain)),
             words(a),
             words(b),
             owned.as_deref().unwrap_or(in_vain)
