@@ -590,3 +590,82 @@ fn a_service_tells_the_end_of_a_sleep_where_no_kernel_does() {
     assert!(came && !text.contains("ends on the way down"), "{text}");
     assert!(checked(down).contains("ends on the way down"));
 }
+
+#[test]
+fn a_suspend_and_the_hibernation_behind_it_are_no_sum() {
+    let log = "Feb 03 12:00:05 box kernel: Timekeeping suspended for 7100.250 seconds\n\
+               Feb 03 12:00:05 box systemd-sleep[9]: Performing sleep operation 'hibernate'...\n\
+               Feb 03 12:40:17 box kernel: Timekeeping suspended for 2300.125 seconds\n\
+               Feb 03 12:40:17 box kernel: PM: hibernation: hibernation exit\n";
+    let each = |text: &str| !text.contains("9400") && !text.contains("2 h 36 min");
+    let text = words(&["show", "-"], log);
+    assert!(
+        each(&text) && text.contains("7100.250 s (sleep state unknown), then 2300.125 s (disk)"),
+        "{text}"
+    );
+    let text = checked(log);
+    assert!(each(&text) && text.contains("1 h 58 min, 38 min 20 s"), "{text}");
+    let whole = format!("Feb 03 10:00:05 box kernel: PM: suspend entry (s2idle)\n{log}");
+    let text = words(&["show", "-"], &whole);
+    assert!(each(&text) && text.contains("2 cycles"), "{text}");
+    let text = checked(&whole);
+    assert!(each(&text), "{text}");
+    // A machine that woke inside of one sleep slept once.
+    let once = log.lines().filter(|l| !l.contains("systemd-sleep")).map(|l| format!("{l}\n"));
+    assert!(words(&["show", "-"], &once.collect::<String>()).contains("Asleep 9400.375 s."));
+}
+
+/// Lines of NetworkManager behind a wake-up, with its own times.
+fn network(lines: &[(&str, &str)]) -> String {
+    let line = |(part, said): &(&str, &str)| {
+        format!("Jun 04 07:00:03 box NetworkManager[5]: <info>  [1749020403.{part}] {said}\n")
+    };
+    let woke = ("1000", "manager: sleep: wake requested (sleeping: yes  enabled: yes)");
+    [woke].iter().chain(lines).map(line).collect()
+}
+
+#[test]
+fn a_network_that_a_later_line_takes_back_is_not_there() {
+    let up = ("3005", "manager: NetworkManager state is now CONNECTED_GLOBAL");
+    let down = ("4209", "manager: NetworkManager state is now DISCONNECTED");
+    let text = checked(&network(&[up]));
+    assert!(text.contains("had its address 200 ms after"), "own times: {text}");
+    let text = checked(&network(&[up, down]));
+    assert!(text.contains("No line shows the network up again"), "{text}");
+    assert!(text.contains("was taken back") && !text.contains("Nothing wrong"), "{text}");
+    let again = ("9007", "manager: NetworkManager state is now CONNECTED_GLOBAL");
+    let text = checked(&network(&[up, down, again]));
+    assert!(text.contains("had its address 800 ms after"), "{text}");
+}
+
+#[test]
+fn a_link_that_the_machine_gave_up_itself_was_not_lost_in_the_sleep() {
+    let log = "06:10:01  PM: suspend exit\n\
+               06:10:02  NetworkManager: sleep: wake requested\n\
+               06:10:02  wlan3: deauthenticating from 00:00:5e:00:53:01 by local choice (Reason: 3=DEAUTH_LEAVING)\n\
+               06:10:13  wlan3: associated\n";
+    let text = checked(log);
+    assert!(text.contains("Slow: The network had its link 12.0 s"), "{text}");
+    assert!(text.contains("the machine gave it up itself, 1.0 s"), "{text}");
+    let lost = log.replace("by local choice", "by the access point");
+    let text = checked(&lost);
+    assert!(text.contains("link 12.0 s") && !text.contains("gave it up itself"), "{text}");
+}
+
+#[test]
+fn who_woke_each_sleep_is_told_with_its_length_where_a_daemon_tells_of_the_begin() {
+    let sleep = |from: &str, to: &str, irq: u32| {
+        format!(
+            "Feb 03 {from}.100000 box systemd-sleep[9]: Performing sleep operation 'suspend'...\n\
+                 Feb 03 {from}.104000 box kernel: PM: suspend entry (s2idle)\n\
+                 Feb 03 {to}.200000 box kernel: PM: Triggering wakeup from IRQ {irq}\n\
+                 Feb 03 {to}.300000 box kernel: PM: suspend exit\n"
+        )
+    };
+    let text =
+        checked(&[sleep("01:00:10", "01:40:10", 7), sleep("01:45:10", "04:55:10", 8)].concat());
+    assert!(
+        text.contains("IRQ 7 after 40 min 0 s") && text.contains("IRQ 8 after 3 h 10 min"),
+        "{text}"
+    );
+}

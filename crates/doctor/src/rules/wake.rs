@@ -451,7 +451,8 @@ fn by_sleep(case: &Case) -> String {
     let word =
         |who: &[String]| if who.is_empty() { "not in the text".into() } else { who.join(" and ") };
     let long = |line: u64| {
-        let turn = turns.iter().find(|t| t.begin.line == line)?;
+        // A daemon may tell of the begin before the kernel does.
+        let turn = turns.iter().find(|t| (t.begin.line..t.end.line).contains(&line))?;
         let ms = (turn.to - turn.from).saturating_mul(1_000_000);
         Some(format!(" after {}", say::span(Ns(ms))))
     };

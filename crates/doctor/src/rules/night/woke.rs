@@ -150,15 +150,11 @@ fn stamped(case: &Case, out: &mut Vec<Finding>) {
     let exits =
         || case.messages.having("suspend exit").map(|m| m.1).filter(|m| m.says("suspend exit"));
     let n = exits().count();
-    if n == 0 || !out.is_empty() || exits().any(|m| !m.trust.is_of_a_kernel()) {
+    if n < 2 || !out.is_empty() || exits().any(|m| !m.trust.is_of_a_kernel()) {
         return;
     }
     out.push(
-        finding(format!(
-            "The text has the {} and nothing else of {}.",
-            if n == 1 { "end of a sleep".into() } else { format!("ends of {n} sleeps") },
-            if n == 1 { "it" } else { "them" }
-        ))
-        .shown_by(exits().take(LINES).map(Evidence::from)),
+        finding(format!("The text has the ends of {n} sleeps and nothing else of them."))
+            .shown_by(exits().take(LINES).map(Evidence::from)),
     );
 }
