@@ -669,3 +669,26 @@ fn who_woke_each_sleep_is_told_with_its_length_where_a_daemon_tells_of_the_begin
         "{text}"
     );
 }
+
+#[test]
+fn two_blocks_of_a_battery_beside_each_other_are_both_sides_of_a_night() {
+    let night = "Feb 03 01:00:10 box kernel: PM: suspend entry (s2idle)\n\
+                 Feb 03 05:00:10 box kernel: PM: suspend exit\n";
+    let upower = "$ upower -d, 00:58 and 05:08\n\n\
+                  \x20   energy:         40.00 Wh      energy:         30.00 Wh\n\
+                  \x20   energy-full:    50.00 Wh      energy-full:    50.00 Wh\n\
+                  \x20   percentage:     80%           percentage:     60%\n";
+    let text = checked(&format!("{night}\n{upower}"));
+    assert!(text.contains("10.00 Wh in 4 h 10 min: 2.40 W"), "{text}");
+}
+
+#[test]
+fn what_is_said_of_a_night_is_not_of_a_sleep_by_day() {
+    let sleep = |from: &str, to: &str| {
+        format!("[{from} 2031] PM: suspend entry (s2idle)\n[{to} 2031] PM: suspend exit\n")
+    };
+    let log = sleep("Mon Feb  3 23:00:00", "Tue Feb  4 07:00:00")
+        + &sleep("Tue Feb  4 12:00:00", "Tue Feb  4 14:00:00");
+    let text = checked(&format!("{log}\nBattery 80 % -> 70 % over the night.\n"));
+    assert!(text.contains("10.0 % in 8 h 0 min"), "{text}");
+}

@@ -316,6 +316,9 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
     if let Some(all) = both_sides(text, lower, &list, &charge) {
         return all;
     }
+    if let Some(all) = columns(text, &list, by, &charge) {
+        return all;
+    }
     // Each figure behind the name of its battery.
     let named: Vec<Charge> = list
         .windows(2)
@@ -347,6 +350,19 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
         return Vec::new();
     }
     vec![charge(one, stamp(text), side)]
+}
+
+/// `percentage:  88%     percentage:  49%`: two blocks of upower beside each other, that of
+/// before a sleep on the left. What a full battery has is no reading.
+fn columns(text: &str, list: &[Quantity], by: Teller, charge: &Reading<'_>) -> Option<Vec<Charge>> {
+    let [first, second] = list else { return None };
+    let (left, right) = (text[..first.0].trim(), text[first.1..second.0].trim());
+    let label = matches!(left, "energy:" | "percentage:" | "charge:");
+    let are = by == Teller::Program && label && left == right && first.2 == second.2;
+    let sides = [Side::Before, Side::After];
+    are.then(|| {
+        [first, second].into_iter().zip(sides).map(|(q, s)| charge(q, None, Some(s))).collect()
+    })
 }
 
 /// A figure with its time and side.

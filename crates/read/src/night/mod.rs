@@ -97,6 +97,8 @@ struct Reading {
     /// of their own say so.
     when: Option<i64>,
     battery: String,
+    /// The two times that the command or the words above two readings name.
+    times: Vec<i64>,
     /// A run of sleeps was announced above.
     runs: bool,
     /// A sleep of a line of commands, behind what those before it print.
@@ -241,6 +243,8 @@ impl Reading {
         self.device.clear();
         self.battery.clear();
         self.when = None;
+        self.times = charge::clocks(text);
+        self.times.truncate(if self.times.len() == 2 { 2 } else { 0 });
         let (files, before) = line::reads(command);
         self.files = files;
         self.open = line::table_of(command);
@@ -286,7 +290,9 @@ impl Reading {
     /// A reading of a battery, with what lines above say of it.
     fn with_time(&self, mut fact: Fact) -> Fact {
         if let Fact::Charge(c) = &mut fact {
-            c.at = c.at.or(self.when);
+            let column = |s: Side| usize::from(s == Side::After);
+            let named = c.side.and_then(|s| self.times.get(column(s)).copied());
+            c.at = c.at.or(named).or(self.when);
             if c.battery.is_empty() {
                 c.battery.clone_from(&self.battery);
             }

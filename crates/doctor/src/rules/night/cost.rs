@@ -96,6 +96,11 @@ fn length(case: &Case, first: usize, last: usize) -> Option<i64> {
         .or_else(|| {
             said(items.get(last + 1..(last + 1 + NEAR).min(items.len())).unwrap_or_default())
         })
+        .or_else(|| {
+            // What is said of the night is not of sleeps by day.
+            let of_night = items[last].text.to_lowercase().contains("night");
+            turns::longest_night(case).filter(|_| of_night)
+        })
         .or_else(|| turns::asleep(case).map(|a| a.0))
 }
 

@@ -120,6 +120,17 @@ pub(in crate::rules) fn slept(case: &Case) -> Option<i64> {
     Some(if stood > 0 { (stood / 1_000_000).min(whole) } else { whole })
 }
 
+/// How long the longest night of a text was asleep, in s: sleeps with less than an hour awake
+/// between them are one night.
+pub(super) fn longest_night(case: &Case) -> Option<i64> {
+    let all: Vec<Turn<'_>> = turns(case).into_iter().filter(|t| !was_refused(case, t)).collect();
+    let nights = all.chunk_by(|a, b| (0..HOUR).contains(&(b.from - a.to)));
+    nights.map(|n| n.iter().map(|t| (t.to - t.from) / 1_000).sum()).max()
+}
+
+/// In ms.
+const HOUR: i64 = 3_600_000;
+
 /// How long the sleeps of a text took in all, in s, and how many they are.
 pub(in crate::rules) fn asleep(case: &Case) -> Option<(i64, usize)> {
     let all = lengths(case);
