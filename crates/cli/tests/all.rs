@@ -37,6 +37,7 @@ mod screens;
 mod show;
 mod show_real;
 mod sums;
+mod told_asleep;
 mod waits;
 mod watch;
 mod words;
