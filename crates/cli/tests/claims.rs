@@ -308,13 +308,14 @@ fn a_kernel_that_refuses_at_once_is_told() {
 }
 
 #[test]
-fn a_line_that_a_driver_prints_of_a_device_needs_no_stamp() {
+fn a_drive_that_went_away_is_told_without_a_stamp_as_a_suspicion() {
     let text = checked(
         "I get this when I unplug the power:\n\
          > nvme nvme2: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n\
          and then it is over.\n",
     );
     assert!(text.contains("nvme2 (nvme) answered no more"), "{text}");
+    assert!(text.contains("That is a suspicion"), "{text}");
 }
 
 #[test]

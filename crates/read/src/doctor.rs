@@ -18,7 +18,7 @@ use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Case, JudgedCase, Words, formats};
+use dormouse_doctor::{Case, JudgedCase, Words};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -161,16 +161,8 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let Listener { lines, mut messages, boots, noted, .. } = listener;
+    let Listener { mut messages, boots, noted, .. } = listener;
     whole_logs(&mut messages);
-    // Who asks for a line has not seen it.
-    let asks = |at: u64| klog::quotes(lines.at(at - 1)).trim_ascii_end().ends_with(b"?");
-    let bare = |m: &&mut Message| matches!(m.trust, Trust::Prose | Trust::Quoted);
-    for m in messages.iter_mut().filter(bare) {
-        if is_of_device(&m.text) && !examples.has(m.line, false) && !asks(m.line) {
-            m.trust = Trust::Shown;
-        }
-    }
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
     let second = |&(first, last): &(u64, u64)| Place {
         first,
@@ -284,20 +276,6 @@ fn whole_logs(messages: &mut [Message]) {
             run.iter_mut().for_each(|m| m.trust = Trust::Shown);
         }
     }
-}
-
-/// Whether a message without a stamp is what a driver prints of a device, whole and in the words
-/// of a kernel: `DRIVER DEVICE: …`. Nobody types that, whoever quotes it.
-fn is_of_device(text: &Words) -> bool {
-    let name = text.as_str().split_once(':').map_or("", |t| t.0);
-    let two = name.bytes().filter(|b| *b == b' ').count() == 1;
-    // A device has a number, a driver has no capital.
-    let device = name.bytes().any(|b| b.is_ascii_digit());
-    if !two || !device || name.starts_with(|c: char| c.is_ascii_uppercase()) {
-        return false;
-    }
-    let known = formats::all().recognise(text);
-    known.is_some_and(|k| k.device.is_some() && k.format.is_telling())
 }
 
 /// What a line without the prefix of a log is.

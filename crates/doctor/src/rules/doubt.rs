@@ -67,17 +67,28 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
 /// So many letters of a sentence are quoted.
 const MOST: usize = 160;
 
-/// First and last line of an attempt of which a log shows the way down alone.
+/// So many lines may follow what the core says last of a way down: more are of a machine that
+/// runs.
+const FEW: usize = 40;
+
+/// First and last line of an attempt of which a log shows the way down alone, and ends there.
 fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
-    if a.closed || woke::back(case, a).is_some() {
+    let of_kernel = |m: &&Message| m.trust.is_of_a_kernel();
+    let more = case.messages[a.end..].iter().any(|m| of_kernel(&m));
+    if a.closed || more || woke::back(case, a).is_some() {
         return None;
     }
-    let of_kernel = |m: &&Message| m.trust.is_of_a_kernel();
     let mut said = case.of(a).iter().filter(of_kernel);
+    let last = said.clone().rev().position(|m| stage::begins(m).is_some());
+    if last.is_none_or(|n| n > FEW) {
+        return None;
+    }
     let up = |m: &Message| {
         stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends_sleep(m)
     };
-    let slept = |m: &Message| m.has("suspend-to-idle") || m.has("uspended for ");
+    let slept = |m: &Message| {
+        m.has("suspend-to-idle") || m.has("uspended for ") || m.text.starts_with("Linux version ")
+    };
     let ended = said.clone().any(|m| up(m) || slept(m));
     let first = said.next()?;
     // Services tell of it, too.

@@ -77,7 +77,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let device = owner(&first.text);
         // One that a sleep took away is told there.
         let known = |f: &Finding| f.about.devices.iter().any(|d| d.name == device.name);
-        if !first.trust.is_of_a_kernel()
+        // The whole line of the driver is no sentence, though nobody knows whose log it is.
+        let whole = first.text.trim_start().starts_with(&format!("nvme {}: ", device.name));
+        if !first.trust.is_of_a_kernel() && !whole
             || out.iter().any(known)
             || !told.insert(device.name.clone())
         {
