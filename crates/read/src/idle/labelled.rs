@@ -45,7 +45,7 @@ pub(super) fn apart(text: &str) -> Cow<'_, str> {
         } else if let Some(row) = cells(line) {
             let of_table = !names.is_empty() && row.len() == names.len() + 1;
             let value = |c: &&str| thousandths(c).is_some() || numbers(c).is_some();
-            match of_table && !row[0].is_empty() && row[1..].iter().all(|c| value(c)) {
+            match of_table && !row[0].is_empty() && row[1..].iter().all(value) {
                 true => {
                     let marks = &line[..line.len() - plain(line).len()];
                     for l in [label(row[0]), names.join(" "), row[1..].join(" ")] {
