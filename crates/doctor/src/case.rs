@@ -72,6 +72,15 @@ impl Case {
 
 #[cfg(test)]
 impl Case {
+    /// A text of lines without the prefix of a log.
+    pub(crate) fn shown(lines: &[&str]) -> Case {
+        let log: Vec<(i64, &str)> = lines.iter().map(|l| (0, *l)).collect();
+        let bare =
+            |m: &Message| Message { time: None, trust: crate::message::Trust::Shown, ..m.clone() };
+        let messages = Case::of_log(&log).messages.iter().map(bare).collect();
+        Case { messages, ..Case::default() }
+    }
+
     /// A log of lines with their times in ms.
     pub(crate) fn of_log(lines: &[(i64, &str)]) -> Case {
         let message = |(i, (ms, text)): (usize, &(i64, &str))| Message {

@@ -145,17 +145,31 @@ const QUOTED: usize = 100;
 pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
     let speaks = |m: &Message| is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND));
     let wraps = |m: &[Message]| m.iter().all(is_sentence) && has(&joined(&m[0], &m[1]), &AHEAD);
-    if case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps) {
-        lower_earlier(case, findings);
+    let past = case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps);
+    let over = closed(case);
+    if !past && over.is_none() {
+        return;
     }
-    let Some(m) = closed(case) else { return };
-    for f in findings.iter_mut().filter(|f| f.level != Level::Note && !f.sentence.contains(TOLD)) {
-        f.sentence += &format!(" The writer says that it is over: \"{}\".", quoted(m));
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for (at, m) in case.messages.iter().enumerate() {
+        places.entry(m.line).or_insert(at);
+    }
+    for f in findings.iter_mut().filter(|f| f.level != Level::Note) {
+        let of = |e: &Evidence| said(case, *places.get(&e.line)?);
+        let told: Option<Vec<&Message>> = f.evidence.iter().map(of).collect();
+        let first = told.as_ref().and_then(|t| t.first()).copied();
+        let Some(m) = first.or(over) else { continue };
+        let tells = if first.is_some() {
+            f.confidence = Confidence::Guess;
+            f.level = f.level.max(Level::Risk);
+            "The text tells that as of an earlier time"
+        } else {
+            "The writer says that it is over"
+        };
+        f.sentence += &format!(" {tells}: \"{}\".", quoted(m));
         f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
     }
 }
-
-const TOLD: &str = " The text tells that as of an earlier time: ";
 
 /// The beginning of a sentence, to quote.
 fn quoted(m: &Message) -> &str {
@@ -166,22 +180,6 @@ fn quoted(m: &Message) -> &str {
 /// A sentence that goes on in the next line.
 fn joined(high: &Message, low: &Message) -> String {
     format!("{} {}", high.text.trim_end(), low.text.trim_start())
-}
-
-fn lower_earlier(case: &Case, findings: &mut [Finding]) {
-    let mut places: HashMap<u64, usize> = HashMap::new();
-    for (at, m) in case.messages.iter().enumerate() {
-        places.entry(m.line).or_insert(at);
-    }
-    for f in findings.iter_mut().filter(|f| f.level != Level::Note) {
-        let of = |e: &Evidence| said(case, *places.get(&e.line)?);
-        let told: Option<Vec<&Message>> = f.evidence.iter().map(of).collect();
-        let Some(first) = told.as_ref().and_then(|t| t.first()) else { continue };
-        f.sentence += &format!("{TOLD}\"{}\".", quoted(first));
-        f.confidence = Confidence::Guess;
-        f.level = f.level.max(Level::Risk);
-        f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*first) });
-    }
 }
 
 #[cfg(test)]

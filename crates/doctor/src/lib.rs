@@ -18,6 +18,7 @@
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
 //! | what a text tells as of an earlier time | `earlier` |
+//! | what comments of a configuration tell | `noted` |
 //! | what its writer gives as a reason, where no rule has one | `reason` |
 //! | messages, values and cycles as evidence | `evidence` |
 //! | rules, a file an area | `rules/` |

@@ -86,10 +86,10 @@ fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Messag
     let up = |m: &Message| {
         stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends_sleep(m)
     };
-    let slept = |m: &Message| {
+    let slept_or_booted = |m: &Message| {
         m.has("suspend-to-idle") || m.has("uspended for ") || m.text.starts_with("Linux version ")
     };
-    let ended = said.clone().any(|m| up(m) || slept(m));
+    let ended = said.clone().any(|m| up(m) || slept_or_booted(m));
     let first = said.next()?;
     // Services tell of it, too.
     let back = |s: &Step| matches!(s.kind, Kind::Back | Kind::Thawed | Kind::Ended);
@@ -105,7 +105,7 @@ fn ends_off(case: &Case) -> Option<(&Message, &str)> {
     let last = said.next()?;
     let who = last.text.strip_suffix(": shutdown")?;
     let device = who.rsplit(' ').next().filter(|d| !d.is_empty())?;
-    let written = |m: &Message| m.has("Image saving done") || m.has(" kbytes in ");
+    let written = |m: &Message| m.has("Image saving done") || m.has("Wrote ");
     let begins =
         |m: &&Message| !m.says("hibernation entry") && !m.text.starts_with("Linux version");
     said.take_while(begins).any(written).then_some((last, device))

@@ -238,7 +238,7 @@ fn reads(m: &Message) -> bool {
 }
 
 /// The error with which a kernel gave up to come back from its image: `Error -14 resuming`, `resume
-/// from hibernation failed (-14)` (kernel/power/hibernate.c:software_resume, 3.0 to 7.3).
+/// from hibernation failed (-14)` (kernel/power/hibernate.c, 6.1 to 7.3).
 fn resume_error(case: &Case) -> Option<(i32, &Message)> {
     case.messages.having_any(&["Error -", "resume from hibernation failed ("]).find_map(|(_, m)| {
         let old = || m.after("Error ").and_then(|r| r.strip_suffix(" resuming"));

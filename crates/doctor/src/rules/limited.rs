@@ -17,7 +17,7 @@ fn port(m: &Message) -> Option<&str> {
     digits.bytes().all(|b| b.is_ascii_digit() || b == b'.').then_some(who)
 }
 
-/// Links that the driver keeps awake (drivers/ata/libata-core.c, 6.17).
+/// Links that the driver keeps awake, in the words that kernels from 6.17 on print.
 fn links(case: &Case, out: &mut Vec<Finding>) {
     const OFF: &str = "link power management disabled due to";
     let said = case.messages.having(OFF).map(|(_, m)| m);
@@ -41,7 +41,7 @@ fn links(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// States of processors that the command line or the firmware leaves out
-/// (drivers/idle/intel_idle.c, 4.0 to 7.3; drivers/acpi/processor_idle.c up to 7.3).
+/// (drivers/idle/intel_idle.c, 6.1 to 7.3; drivers/acpi/processor_idle.c).
 fn states(case: &Case, out: &mut Vec<Finding>) {
     const WORDS: [&str; 3] =
         ["intel_idle: max_cstate ", "intel_idle: state ", "processor limited to max C-state "];

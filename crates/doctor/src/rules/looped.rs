@@ -4,7 +4,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use dormouse_base::say;
 
 /// So many failures are shown, and words about them named.
@@ -28,7 +28,8 @@ struct Table<'a> {
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut open: Option<(Head, char, Table<'_>)> = None;
-    for m in case.messages.iter() {
+    // A line with the prefix of a log is no row.
+    for m in case.messages.iter().filter(|m| m.trust != Trust::Logged) {
         if let Some((head, mark, table)) = &mut open {
             let row = cells(&m.text, *mark);
             let rule = row.iter().all(|c| c.bytes().all(|b| b"-: ".contains(&b)));
@@ -162,9 +163,8 @@ mod tests {
     use super::*;
 
     fn said(text: &[&str]) -> Option<(Level, String)> {
-        let log: Vec<(i64, &str)> = text.iter().map(|t| (0, *t)).collect();
         let mut out = Vec::new();
-        judge(&Case::of_log(&log), &mut out);
+        judge(&Case::shown(text), &mut out);
         out.pop().map(|f| (f.level, f.sentence))
     }
 

@@ -1,6 +1,5 @@
 //! What the power manager of MediaTek's chips prints after each sleep: who woke it, how long it
-//! was, and how deep (mtk_lpm and base/power/spm of the kernels that phones of it have, 4.14 to
-//! 6.6): `[SPM] suspend wake up by R12_EINT_EVENT_B, timer_out = 1722381, … 26M_off_pct = 97`.
+//! was, and how deep (mtk_lpm and base/power/spm of the kernels that phones of it have): `[SPM] suspend wake up by R12_EINT_EVENT_B, timer_out = 1722381, … 26M_off_pct = 97`.
 
 use crate::case::Case;
 use crate::evidence::lines;
@@ -41,15 +40,15 @@ pub(super) fn spm(m: &Message) -> Option<Spm<'_>> {
 /// A shorter sleep proves nothing of its depth. Ours: as long as for other counters.
 const SHORT: Ns = Ns(10_000_000_000);
 
+/// Sleeps that are long enough, with their length and the share that is told of each.
+fn long(case: &Case) -> Vec<(&Message, Ns, u64)> {
+    let told = case.messages.having_any(&WORDS).filter_map(|(_, m)| Some((m, spm(m)?)));
+    told.filter(|t| t.1.slept >= SHORT).filter_map(|(m, s)| Some((m, s.slept, s.off?))).collect()
+}
+
 /// How deep the sleeps were whose share is told.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let told = case.messages.having_any(&WORDS).filter_map(|(_, m)| Some((m, spm(m)?)));
-    let told: Vec<(&Message, Spm<'_>)> = told.collect();
-    let long: Vec<(&Message, Ns, u64)> = told
-        .iter()
-        .filter(|t| t.1.slept >= SHORT)
-        .filter_map(|t| Some((t.0, t.1.slept, t.1.off?)))
-        .collect();
+    let long = long(case);
     let Some(least) = long.iter().map(|t| t.2).min() else { return };
     let most = long.iter().map(|t| t.2).max().unwrap_or(least);
     let sum: Ns = long.iter().map(|t| t.1).sum();
@@ -85,7 +84,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// Whether the text tells of a depth.
 pub(super) fn has_depth(case: &Case) -> bool {
-    case.messages.having_any(&WORDS).any(|(_, m)| spm(m).is_some_and(|s| s.off.is_some()))
+    !long(case).is_empty()
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
 const COMMAND: usize = 3;
 
 /// The self-test of a kernel with CONFIG_PM_TEST_SUSPEND, which sleeps once at boot and says so
-/// if it could not (kernel/power/suspend_test.c:test_wakealarm, 3.0 to 7.3).
+/// if it could not (kernel/power/suspend_test.c).
 fn tested(case: &Case, out: &mut Vec<Finding>) {
     const FAILED: &str = "suspend test failed, error ";
     let said = case.messages.having(FAILED).map(|(_, m)| m);

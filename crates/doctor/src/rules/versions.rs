@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -16,7 +16,9 @@ const MORE: i64 = 200_000_000;
 const LONGEST: i64 = 3_600_000_000_000;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let all: Vec<&Message> = case.messages.iter().collect();
+    // A line with the prefix of a log is no row.
+    let all = case.messages.iter().filter(|m| m.trust != Trust::Logged);
+    let all: Vec<&Message> = all.collect();
     let mut at = 0;
     while at < all.len() {
         let rows: Vec<(&str, Ns, &Message)> =
@@ -100,9 +102,8 @@ mod tests {
     use super::*;
 
     fn said(text: &[&str]) -> Option<(Level, String)> {
-        let log: Vec<(i64, &str)> = text.iter().map(|t| (0, *t)).collect();
         let mut out = Vec::new();
-        judge(&Case::of_log(&log), &mut out);
+        judge(&Case::shown(text), &mut out);
         out.pop().map(|f| (f.level, f.sentence))
     }
 

@@ -13,7 +13,7 @@ use dormouse_base::cycle::{Cycle, Mode};
 /// hibernation and of switching off. Whether the line began one.
 pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
     let open = log.t.open_serial() != 0;
-    if let Some(mode) = operation(text).filter(|_| open) {
+    if open && let Some(mode) = operation(text) {
         log.sync();
         log.c.operation = Some(mode);
     }
