@@ -19,18 +19,22 @@ use std::time::Duration;
 /// as long as an idle one.
 const LIMIT: Duration = Duration::from_secs(3_000);
 
-/// `guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
+/// `guest apply|doctor|hooks|idle|restore|search|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
 pub(crate) fn run(args: &[String]) -> Result<bool> {
     let (args, only) = args.split_at(args.len().min(3));
     let [what, programs, series] = args else {
-        bail!("use: guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]")
+        bail!("use: guest apply|doctor|hooks|idle|restore|search|sync PROGRAMS SERIES [TEST,…]")
     };
     let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
     match what.as_str() {
         "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
         "idle" => guests.passes("idle_guest", &[("/idle.ko", &guests.idle_states()?)]),
         "doctor" => guests.doctor(&only.join(",")),
+        "search" => {
+            let module = read(&kmod::trouble(&guests.kernel)?)?;
+            guests.passes("search_guest", &[("/trouble.ko", &module)])
+        }
         "sync" => Ok(guests.syncs()? && guests.hooks()?),
         "hooks" => guests.hooks(),
         "restore" => Ok(guests.power_fails()? && guests.passes("restore_guest", &[])?),

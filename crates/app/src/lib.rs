@@ -55,6 +55,8 @@ pub mod redact;
 #[cfg(feature = "host")]
 pub mod replay;
 #[cfg(feature = "host")]
+pub mod search;
+#[cfg(feature = "host")]
 pub mod settings;
 #[cfg(feature = "host")]
 pub mod storage;

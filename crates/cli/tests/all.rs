@@ -34,6 +34,7 @@ mod record;
 mod redact;
 mod replay;
 mod screens;
+mod search;
 mod show;
 mod show_real;
 mod sums;

@@ -54,17 +54,16 @@ impl Flags {
     ///
     /// # Errors
     /// If a device is not on this machine.
-    pub fn pending(&self, root: &Root) -> Result<Vec<(String, &'static str)>, Unfit> {
+    pub fn pending(&self, root: &Root) -> Result<Vec<(String, String)>, Unfit> {
         let mut wanted = Vec::new();
         if let Some(on) = self.pm_async {
-            wanted.push((PM_ASYNC.to_string(), if on { "1" } else { "0" }));
+            wanted.push((PM_ASYNC.to_string(), if on { "1" } else { "0" }.to_string()));
         }
         for (device, on) in &self.devices {
             if !is_device(device) {
                 return Err(Unfit::NotADevice { path: device.clone() });
             }
-            let word = if *on { "enabled" } else { "disabled" };
-            wanted.push((format!("{device}/power/async"), word));
+            wanted.push(power_async(device, *on));
         }
         let mut pending = Vec::new();
         for (path, value) in wanted {
@@ -80,9 +79,14 @@ impl Flags {
     fn on_top(&self, options: &Options) -> Options {
         let mut options = options.clone();
         options.pm_async = self.pm_async.or(options.pm_async);
-        options.device_async.extend(self.devices.iter().cloned());
+        options.set.extend(self.devices.iter().map(|(device, on)| power_async(device, *on)));
         options
     }
+}
+
+/// `power/async` of a device, and what it reads with its flag so.
+pub fn power_async(device: &str, on: bool) -> (String, String) {
+    (format!("{device}/power/async"), if on { "enabled" } else { "disabled" }.into())
 }
 
 /// The path comes from a file: it must not lead anywhere else.
@@ -254,7 +258,7 @@ fn set(mut guard: Guard<'_>, root: &Root, flags: &Flags) -> Result<usize, guard:
         advice: "the device has gone; record this machine again",
     })?;
     for (path, value) in pending {
-        guard.set(&path, value)?;
+        guard.set(&path, &value)?;
     }
     guard.keep()
 }

@@ -187,7 +187,7 @@ pub(crate) fn mark_essential(root: &Root, devices: &mut [DeviceRow]) {
     }
 }
 
-fn device_of(root: &Root, link: &str) -> Option<String> {
+pub(crate) fn device_of(root: &Root, link: &str) -> Option<String> {
     Some(root.usual(&root.resolve(link))?.strip_prefix("/sys")?.to_string())
 }
 

@@ -251,6 +251,16 @@ impl<'o> Guard<'o> {
         })
     }
 
+    /// Takes a device from the driver whose folder this is, until the end. Does nothing if that
+    /// does not have it.
+    pub(crate) fn unbind(&mut self, driver: &str, device: &str) -> Result<(), Error> {
+        if !self.root.exists(&format!("{driver}/{device}")) {
+            return Ok(());
+        }
+        self.announce(Entry::Unbind { driver: driver.into(), device: device.into() })?;
+        self.write(&format!("{driver}/unbind"), device)
+    }
+
     /// Writes without remembering the old value: for files inside a folder made
     /// by [`Guard::make_dir`], and for actions such as `/sys/power/state`.
     pub fn write(&mut self, path: &str, value: &str) -> Result<(), Error> {
@@ -308,9 +318,12 @@ impl<'o> Guard<'o> {
     /// A change of the same file is announced once: only the first old value
     /// counts.
     fn announce(&mut self, entry: Entry) -> Result<(), Error> {
-        let (Entry::Write { path, .. } | Entry::MakeDir { path } | Entry::Probe { name: path, .. }) =
-            &entry;
-        if !self.announced.insert(path.clone()) {
+        let file = match &entry {
+            Entry::Write { path, .. } | Entry::MakeDir { path } => path.clone(),
+            Entry::Probe { name, .. } => name.clone(),
+            Entry::Unbind { driver, device } => format!("{driver}/{device}"),
+        };
+        if !self.announced.insert(file) {
             return Ok(());
         }
         let failed = |source| Error::Journal { folder: self.folder.clone(), source };
@@ -449,21 +462,22 @@ fn put_back(root: &Root, entries: &[Entry], observer: &mut dyn Observer) -> Rest
     for entry in entries.iter().rev() {
         let (path, value, result) = match entry {
             Entry::Write { path, old, .. } => {
-                (path, old.clone(), put_back_value(root, path, old, observer))
+                (path.clone(), old.clone(), put_back_value(root, path, old, observer))
             }
             Entry::MakeDir { path } => {
-                (path, "(removed)".to_string(), remove_dir(root, path, observer))
+                (path.clone(), "(removed)".to_string(), remove_dir(root, path, observer))
             }
             Entry::Probe { list, name } => {
-                (name, "(removed)".to_string(), remove_probe(root, list, name, observer))
+                (name.clone(), "(removed)".to_string(), remove_probe(root, list, name, observer))
+            }
+            Entry::Unbind { driver, device } => {
+                (format!("{driver}/bind"), device.clone(), bind(root, driver, device, observer))
             }
         };
         match result {
-            Ok(true) => out.done.push((path.clone(), value)),
+            Ok(true) => out.done.push((path, value)),
             Ok(false) => out.unchanged += 1,
-            Err(e) => {
-                out.failed.push(NotRestored { path: path.clone(), value, reason: e.to_string() })
-            }
+            Err(e) => out.failed.push(NotRestored { path, value, reason: e.to_string() }),
         }
     }
     out
@@ -491,6 +505,21 @@ fn put_back_value(
         observer.after(&step);
     }
     Ok(!writes.is_empty())
+}
+
+/// Gives a device back to its driver; it may have it, or the device may have gone.
+fn bind(root: &Root, driver: &str, device: &str, observer: &mut dyn Observer) -> io::Result<bool> {
+    let there = driver.rsplit_once("/drivers/").map(|(bus, _)| format!("{bus}/devices/{device}"));
+    let gone = there.is_some_and(|d| !root.exists(&d));
+    if gone || root.exists(&format!("{driver}/{device}")) {
+        return Ok(false);
+    }
+    let path = format!("{driver}/bind");
+    let step = Step::Write { path: path.clone(), value: device.into() };
+    observer.before(&step)?;
+    root.write(&path, device)?;
+    observer.after(&step);
+    Ok(true)
 }
 
 /// Removes a trace event; there may be none, because the kernel did not take it.

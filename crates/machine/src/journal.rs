@@ -57,6 +57,13 @@ pub enum Entry {
         /// Its group and name, such as `dormouse/idle_sel`.
         name: String,
     },
+    /// A device taken from its driver.
+    Unbind {
+        /// Usual path of the driver's folder.
+        driver: String,
+        /// The device, as its bus names it.
+        device: String,
+    },
 }
 
 /// A journal of this boot, open and locked.

@@ -39,6 +39,7 @@ pub mod storage;
 pub mod suppliers;
 mod system;
 pub mod tracing;
+pub mod trials;
 pub mod wake;
 mod wakers;
 pub mod watch;

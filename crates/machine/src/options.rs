@@ -256,8 +256,11 @@ pub struct Options {
     pub phases_only: bool,
     /// `/sys/power/pm_async`; `None` leaves it alone.
     pub pm_async: Option<bool>,
-    /// `power/async` of single devices: usual path of the device, value.
-    pub device_async: Vec<(String, bool)>,
+    /// Other files of the kernel, by usual path, and what they are set to.
+    pub set: Vec<(String, String)>,
+    /// Devices that are taken from their drivers: the driver's folder, and the device as its
+    /// bus names it.
+    pub unbind: Vec<(String, String)>,
     /// `/sys/power/sync_on_suspend`; `None` leaves it alone.
     pub sync: Option<bool>,
     /// `/sys/module/printk/parameters/console_suspend`; `None` leaves it alone.
@@ -288,7 +291,8 @@ impl Default for Options {
             detail: Vec::new(),
             phases_only: false,
             pm_async: None,
-            device_async: Vec::new(),
+            set: Vec::new(),
+            unbind: Vec::new(),
             sync: None,
             console_suspend: None,
             console_level: Some(3),

@@ -272,7 +272,7 @@ pub(crate) fn changes(entries: &[Entry]) -> Vec<KnobChange> {
             Entry::Write { path, old, new } => {
                 Some(KnobChange { path: path.clone(), old: old.clone(), new: new.clone() })
             }
-            Entry::MakeDir { .. } | Entry::Probe { .. } => None,
+            Entry::MakeDir { .. } | Entry::Probe { .. } | Entry::Unbind { .. } => None,
         })
         .collect()
 }
@@ -350,7 +350,7 @@ fn run(
 }
 
 /// Waits; `false` if asked to stop meanwhile.
-pub(crate) fn pause(interval: Duration, watch: &mut dyn Watch) -> bool {
+pub fn pause(interval: Duration, watch: &mut dyn Watch) -> bool {
     watch.progress(Progress::Pause(interval));
     let begin = Instant::now();
     while let Some(left) = interval.checked_sub(begin.elapsed()).filter(|l| !l.is_zero()) {
@@ -377,9 +377,11 @@ fn set_knobs(root: &Root, o: &Options, guard: &mut Guard<'_>) -> Result<(), Erro
     if let Some(on) = o.pm_async {
         guard.set("/sys/power/pm_async", bit(on))?;
     }
-    for (device, on) in &o.device_async {
-        let word = if *on { "enabled" } else { "disabled" };
-        guard.set(&format!("{device}/power/async"), word)?;
+    for (path, value) in &o.set {
+        guard.set(path, value)?;
+    }
+    for (driver, device) in &o.unbind {
+        guard.unbind(driver, device)?;
     }
     if let Some(on) = o.sync {
         guard.set("/sys/power/sync_on_suspend", bit(on))?;

@@ -9,3 +9,4 @@ mod guard;
 mod hold;
 mod presync;
 mod record;
+mod trials;

@@ -17,7 +17,7 @@ fn everything() -> Options {
         wake: Wake::Rtc { seconds: 20 },
         interval: Duration::ZERO,
         pm_async: Some(false),
-        device_async: vec![("/sys/devices/platform/soc/vda".into(), false)],
+        set: vec![("/sys/devices/platform/soc/vda/power/async".into(), "disabled".into())],
         sync: Some(false),
         console_suspend: Some(false),
         ..Options::default()

@@ -51,7 +51,7 @@ pub fn table() -> String {
 /// A verb ended with a code of its own, and has said why.
 #[derive(Debug, thiserror::Error)]
 #[error("ended with exit code {0}")]
-pub(crate) struct Ended(pub u8);
+pub struct Ended(pub u8);
 
 /// The code for an error of the verbs of this crate.
 #[must_use]

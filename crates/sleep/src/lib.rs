@@ -12,6 +12,7 @@ pub mod acceptance;
 pub mod analyse;
 pub mod budget;
 pub mod compare;
+pub mod culprits;
 pub mod energy;
 pub mod evaluate;
 pub mod evidence;

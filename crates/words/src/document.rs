@@ -16,6 +16,8 @@ pub const PREDICT: &str = "dormouse-predict/1";
 pub const TUNE: &str = "dormouse-tune/1";
 /// `compare --json`.
 pub const COMPARE: &str = "dormouse-compare/1";
+/// `search --json`.
+pub const SEARCH: &str = "dormouse-search/1";
 /// `calibrate --json`.
 pub const CALIBRATE: &str = "dormouse-calibrate/1";
 /// `lab run --json`.

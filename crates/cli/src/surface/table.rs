@@ -8,7 +8,7 @@ use crate::verbs::{
 };
 // What a page cannot do: record, boot guests, keep a history.
 #[cfg(unix)]
-use crate::verbs::{lab, record, replay, restore, sync, watch};
+use crate::verbs::{lab, record, replay, restore, search, sync, watch};
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
 use dormouse_base::capture::Capture;
@@ -724,6 +724,15 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         all: false,
     },
+    #[cfg(unix)]
+    verb!(
+        "search",
+        Group::Improve,
+        "which devices wake this machine or break its sleep, by trial",
+        [],
+        search::SearchArgs,
+        |a, _| search::run(a)
+    ),
     #[cfg(unix)]
     verb!(
         "hold",

@@ -23,6 +23,8 @@ pub(crate) mod predict;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rpm;
+#[cfg(unix)]
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod storage;
 pub(crate) mod tune;

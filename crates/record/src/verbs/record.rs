@@ -12,6 +12,7 @@ use dormouse_base::failure::Usage;
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
 use dormouse_capture::schema;
+use dormouse_machine::apply::power_async;
 use dormouse_machine::campaign::Limits;
 use dormouse_machine::options::{Detail, Options};
 use dormouse_machine::recorder::{self, Outcome};
@@ -136,7 +137,7 @@ pub fn run(args: RecordArgs) -> Result<()> {
         detail: args.with,
         phases_only: args.phases,
         pm_async: args.pm_async,
-        device_async: args.device_async,
+        set: args.device_async.iter().map(|(device, on)| power_async(device, *on)).collect(),
         ..args.sleep.options(args.cycles)
     };
     if args.sleep.dry_run || !args.sleep.yes {

@@ -102,6 +102,30 @@ pub fn udev_rules(board: &Board, flags: &[(DeviceId, bool)]) -> Option<File> {
     Some(File { name: "90-dormouse-async.rules", text })
 }
 
+/// udev rules that write `disabled` to a file of the folder `power` of each device, by the
+/// device's path below `/sys` and its name. Devices that udev cannot name are listed in a comment.
+pub fn off_rules(file: &str, devices: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "# Turns power/{file} of devices off, as found by dormouse search.\n\
+         # Install: copy to /etc/udev/rules.d/92-dormouse-{file}.rules, then\n\
+         #   udevadm control --reload && udevadm trigger --action=add\n\
+         # Undo: remove the file and restart (or write enabled to power/{file}).\n"
+    );
+    for (path, name) in devices {
+        text.push_str(&format!("\n# {}\n", remark(name)));
+        match udev_string(path) {
+            Some(path) => text.push_str(&format!(
+                "ACTION==\"add|change\", DEVPATH==\"{path}\", ATTR{{power/{file}}}=\"{}\"\n",
+                word(false)
+            )),
+            None => text.push_str(&format!(
+                "# (udev cannot match this name; write power/{file} by hand)\n"
+            )),
+        }
+    }
+    text
+}
+
 fn word(on: bool) -> &'static str {
     if on { "enabled" } else { "disabled" }
 }
@@ -292,6 +316,15 @@ mod tests {
         );
         let by_hand = "w /sys/devices/pci0000:00/power/async - - - - enabled";
         assert!(text.contains(by_hand), "{text}");
+    }
+
+    #[test]
+    fn what_is_turned_off_is_named_by_its_place() {
+        let text = off_rules("wakeup", &[("/devices/pci0000:00/usb1", "usb1"), ("/de\"v", "x\ny")]);
+        let rules: Vec<&str> = text.lines().filter(|l| !l.starts_with('#')).collect();
+        let rule = "ACTION==\"add|change\", DEVPATH==\"/devices/pci0000:00/usb1\", \
+                    ATTR{power/wakeup}=\"disabled\"";
+        assert_eq!(rules, ["", rule, ""]);
     }
 
     #[test]
