@@ -130,7 +130,7 @@ fn answer(report: &Report, live: bool) -> String {
 /// The second line: how sure that is, and what else there is.
 fn trust(report: &Report, live: bool) -> String {
     let sure = match report.findings.first().map(|f| f.confidence) {
-        None => return "That proves no health: see what was not checked.".to_string(),
+        None => return String::new(),
         Some(Confidence::Certain) if live => "The files below say so.",
         Some(Confidence::Likely) if live => "That is the one reading that fits what is below.",
         Some(Confidence::Guess) if live => "That is a suspicion: these files do not prove it.",
@@ -213,9 +213,17 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
         page.line(&[(Ink::Faint, &safe(s.name))]);
     }
     page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s.report, s.live)));
-    page.wrapped(Ink::Plain, 0, 2, &trust(s.report, s.live));
+    let trust = match (s.report.findings.is_empty(), not_looked_at(s).is_empty()) {
+        (true, true) => "That proves no health: only what the text shows was judged.".into(),
+        (true, false) => "That proves no health: see what was not checked.".into(),
+        _ => trust(s.report, s.live),
+    };
+    page.wrapped(Ink::Plain, 0, 2, &trust);
+    let first = s.report.first();
     for (i, f) in s.report.findings.iter().enumerate() {
-        finding(&mut page, f, i > 0);
+        // A doubt that the answer gave is not said again.
+        let said = matches!(first, Some(First::Doubt(doubt, _)) if doubt == f);
+        finding(&mut page, f, i > 0 && !said);
     }
     left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()

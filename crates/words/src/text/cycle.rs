@@ -70,6 +70,9 @@ pub(super) fn show(
     stalls(page, capture, cycle, view, selection);
     switches::show(page, capture, cycle, selection);
     counts(page, capture, cycle, view, selection);
+    if cycle.callbacks.is_empty() {
+        silent::advice(page, &[capture], [(cycle, view)]);
+    }
 }
 
 /// Line 1 answers; line 2 says how far to trust it.
@@ -81,11 +84,7 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
     if cycle.callbacks.is_empty() {
-        let unnamed = match cycle.outcome {
-            Outcome::AbortedByDevice { device: Some(_), .. } => next::NO_TIMES.into(),
-            _ => silent::unnamed([(cycle, view)]),
-        };
-        silent::show(page, &[capture], e.answer_of(i), waits, unnamed);
+        silent::show(page, &[capture], e.answer_of(i), waits, [(cycle, view)]);
     }
     let crash = e.crash_of(i);
     if let Some(f) = crash {

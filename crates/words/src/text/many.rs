@@ -38,13 +38,13 @@ pub(super) fn show(
     groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
     let waits = longest_waits(cycles);
+    let shown = || cycles.iter().map(|(_, e, i)| (&e.capture.cycles[*i], &e.views[*i]));
     if silent {
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
         dormouse_doctor::sorted(&mut found);
         let longest = all.iter().filter_map(Explained::longest_end).max();
         let found = dormouse_doctor::answer(found, !waits.is_empty(), longest);
-        let shown = cycles.iter().map(|(_, e, i)| (&e.capture.cycles[*i], &e.views[*i]));
-        silent::show(page, &captures, found, &waits, silent::unnamed(shown));
+        silent::show(page, &captures, found, &waits, shown());
     }
     if groups.is_empty() {
         alone(page, cycles, silent);
@@ -58,8 +58,8 @@ pub(super) fn show(
         }
         answer(page, all, g, trust::caution_in(captures_of(all, g)));
     }
-    let shown = cycles.iter().map(|(_, e, i)| (&*e.capture, &e.capture.cycles[*i]));
-    let failed = trust::not_resumed(shown);
+    let all_cycles = cycles.iter().map(|(_, e, i)| (&*e.capture, &e.capture.cycles[*i]));
+    let failed = trust::not_resumed(all_cycles);
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
@@ -73,6 +73,9 @@ pub(super) fn show(
     }
     silent::waits(page, &waits, selection.top);
     list(page, cycles, selection, groups.is_empty());
+    if silent {
+        silent::advice(page, &captures, shown());
+    }
 }
 
 /// The longest wait for each device on each way, over all cycles.

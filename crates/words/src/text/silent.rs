@@ -8,23 +8,23 @@ use crate::wording::number::ms;
 use crate::wording::trust::state;
 use crate::wording::{next, plural, waits as say};
 use dormouse_base::capture::Capture;
-use dormouse_base::cycle::{Cycle, Mode};
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::CycleView;
 
 /// The finding that answers, or the device whose duration stands alone in the log, if one
-/// does; and how to get a log that names devices.
-/// `waits` are devices that the log's own lines name; `unnamed` says that none does.
-pub(super) fn show(
+/// does; else how long the machine slept, if the log tells that alone.
+/// `waits` are devices that the log's own lines name.
+pub(super) fn show<'a>(
     page: &mut Page,
     captures: &[&Capture],
     found: Option<&Finding>,
     waits: &[Wait],
-    unnamed: String,
+    cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>,
 ) {
-    if found.is_none() && captures.iter().any(|c| !c.ranked.is_empty()) {
+    if found.is_none() && is_ranked(captures) {
         return ranked::answer(page, captures);
     }
     // An image that took longer is what the sleep waited for.
@@ -32,24 +32,48 @@ pub(super) fn show(
     let image = steps.map(|s| s.end.since(s.start)).max();
     let longest = waits.first().filter(|w| image.is_none_or(|t| w.time >= t));
     let answer = found.map(headline).or_else(|| longest.map(say::answer));
-    page.wrapped(Ink::Strong, 0, 2, &safe(answer.as_ref().unwrap_or(&unnamed)));
-    if answer.is_some() {
-        page.wrapped(Ink::Plain, 0, 2, next::FOR_CERTAIN);
+    if let Some(text) = answer.or_else(|| asleep(cycles)) {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
+}
+
+fn is_ranked(captures: &[&Capture]) -> bool {
+    captures.iter().any(|c| !c.ranked.is_empty())
+}
+
+/// Why no device is named, and how to get a log that names them: below what there is. What
+/// stands alone in the log with its time is named.
+pub(super) fn advice<'a>(
+    page: &mut Page,
+    captures: &[&Capture],
+    cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>,
+) {
+    let mut cycles = cycles.into_iter().map(|c| c.0).peekable();
+    let one = cycles.next();
+    let failed = |c: &Cycle| matches!(c.outcome, Outcome::AbortedByDevice { device: Some(_), .. });
+    let why = match one {
+        _ if is_ranked(captures) => return,
+        Some(c) if cycles.peek().is_none() && failed(c) => next::NO_TIMES,
+        Some(c) if c.shows_its_end_alone() && cycles.all(Cycle::shows_its_end_alone) => {
+            next::NO_PHASES
+        }
+        _ => next::NO_CALLBACKS,
+    };
+    page.blank();
+    page.wrapped(Ink::Plain, 0, 2, &format!("{why} {}", next::FOR_CERTAIN));
     for c in next::PRINT_TIMES {
         page.line(&[(Ink::Strong, &format!("  {c}"))]);
     }
     page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
 }
 
-/// What is said of cycles whose log names no device: what it tells of the sleep alone, where
-/// it times no phase.
-pub(super) fn unnamed<'a>(cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>) -> String {
+/// How long a machine slept, of which the log times no phase: by mode, because a suspend and a
+/// hibernation are no sum.
+fn asleep<'a>(cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>) -> Option<String> {
     let cycles: Vec<_> = cycles.into_iter().collect();
     if !cycles.iter().all(|(c, _)| c.shows_its_end_alone()) {
-        return next::NO_CALLBACKS.into();
+        return None;
     }
-    // A suspend and a hibernation are no sum.
     let mut by: Vec<(Mode, Ns, usize)> = Vec::new();
     for (c, t) in cycles.iter().filter_map(|(c, v)| Some((c, v.rows.asleep(c)?))) {
         match by.iter_mut().find(|b| b.0 == c.mode) {
@@ -64,10 +88,7 @@ pub(super) fn unnamed<'a>(cycles: impl IntoIterator<Item = (&'a Cycle, &'a Cycle
         format!("{t}{of}{times}")
     };
     let list: Vec<String> = by.iter().map(words).collect();
-    match by.len() {
-        0 => next::NO_PHASES.into(),
-        _ => format!("Asleep {}. {}", list.join(", then "), next::NO_PHASES),
-    }
+    (!list.is_empty()).then(|| format!("Asleep {}.", list.join(", then ")))
 }
 
 /// Devices that the log's own lines say were waited for, longest first.

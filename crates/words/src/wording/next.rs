@@ -142,20 +142,17 @@ pub fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// How to get a log that names devices: as long as the log has no callbacks.
-pub(crate) const NO_CALLBACKS: &str =
-    "No device callbacks in this log, so no device can be named. Run these two as root:";
-
-/// The same where the log's own lines name devices.
-pub const FOR_CERTAIN: &str = "To have each device's time, run these two as root:";
+/// Why no device is named, as long as the log has no callbacks.
+pub(crate) const NO_CALLBACKS: &str = "No device callbacks in this log, so no device can be named.";
 
 /// The same where a message names the device that failed.
-pub const NO_TIMES: &str =
-    "No device callbacks in this log, so no device's time is known. Run these two as root:";
+pub(crate) const NO_TIMES: &str = "No device callbacks in this log, so no device's time is known.";
 
 /// The same where nothing but the end of a sleep is timed.
-pub(crate) const NO_PHASES: &str =
-    "This log times no phase of a sleep and names no device of it. Run these two as root:";
+pub(crate) const NO_PHASES: &str = "This log times no phase of a sleep and names no device of it.";
+
+/// What gets a log that does.
+pub(crate) const FOR_CERTAIN: &str = "To have each device's time, run these two as root:";
 
 /// The two commands.
 pub(crate) const PRINT_TIMES: [&str; 2] =
