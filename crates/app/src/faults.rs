@@ -18,10 +18,11 @@ use dormouse_storage::held::by_settings;
 use dormouse_words::text::safe;
 use std::slice::from_ref;
 
-/// What tables prove, and what they cannot show.
+/// What tables prove, and what they show.
 struct Faults {
     found: Vec<Finding>,
-    unchecked: Vec<Unchecked>,
+    /// They show runtime power management.
+    runtime: bool,
 }
 
 /// What tables in `given` prove; nothing if it has none.
@@ -38,11 +39,9 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     found.extend(limited(&idle.latencies, &idle.snapshots));
     found.extend(of_storage(&storage.drives));
     found.extend(kept_awake(&by_settings(&storage.knobs)));
-    let mut unchecked = vec![Unchecked::Hardware];
     let events = storage.traces.iter().any(|t| !t.runtime.devices.is_empty());
-    let none = storage.knobs.power.is_empty() && !events;
-    unchecked.extend(none.then_some(Unchecked::RuntimePm));
-    Ok(Some(Faults { found, unchecked }))
+    let runtime = events || !storage.knobs.power.is_empty();
+    Ok(Some(Faults { found, runtime }))
 }
 
 /// Judges every text that is given: what its kernel said, and its tables.
@@ -64,7 +63,7 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
             [_] => None,
             _ => Some(given.only(from_ref(path))),
         };
-        let Some(Faults { found, unchecked }) = faults(one.as_ref().unwrap_or(given))? else {
+        let Some(Faults { found, runtime }) = faults(one.as_ref().unwrap_or(given))? else {
             continue;
         };
         let name = safe(&path.display().to_string()).into_owned();
@@ -72,11 +71,10 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
             Some(judged) => {
                 judged.report.join(found);
                 // What a log alone does not answer, tables and events beside it may.
-                let open = |u: &Unchecked| *u != Unchecked::RuntimePm || unchecked.contains(u);
-                judged.report.unchecked.retain(open);
+                judged.report.unchecked.retain(|u| !(runtime && *u == Unchecked::RuntimePm));
             }
             None => {
-                let mut report = Report { unchecked, ..Report::default() };
+                let mut report = Report::default();
                 report.join(found);
                 let (losses, measured) = (Losses::default(), Vec::new());
                 out.push(Judged { name, report, losses, case: None, measured });

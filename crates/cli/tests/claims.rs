@@ -538,3 +538,88 @@ fn a_setting_echoed_before_fio_names_its_run() {
     );
     assert!(text.contains("its own options let time pass"), "{text}");
 }
+
+#[test]
+fn a_device_of_which_the_writer_says_that_it_is_dead_behind_the_sleep_is_the_answer() {
+    let log = "May 12 07:40:01 box kernel: PM: suspend exit\n\
+        May 12 07:40:02 box systemd[1]: systemd-suspend.service: Deactivated successfully.\n\
+        May 12 07:40:02 box kernel: radio 0000:03:00.0: Failed to send a command: -5\n\
+        May 12 07:40:02 box kernel: radio 0000:03:00.0: channel error. ret=-5\n\
+        May 12 07:40:03 box NetworkManager[9]: <info> [1778564403.4] device (wl0): state change: unmanaged -> unavailable\n\
+        May 12 07:40:48 box NetworkManager[9]: <warn> [1778564448.2] dhcp4 (wl0): request timed out\n";
+    let dead = format!("The wifi is dead after resume, only a reboot helps.\n\n{log}");
+    let text = checked(&dead);
+    assert!(text.starts_with("Broken: 0000:03:00.0 (radio) reported 2 errors"), "{text}");
+    assert!(text.contains("The writer says: \"The wifi is dead after resume\"."), "{text}");
+    assert!(text.contains("Why nobody answered, these lines do not say."), "{text}");
+    // Without that word two errors in the minute behind a sleep are none of it.
+    let text = checked(log);
+    assert!(!text.contains("reported 2 errors"), "{text}");
+}
+
+#[test]
+fn a_drain_and_a_wakeup_of_which_only_the_writer_tells_are_no_all_clear() {
+    let text =
+        checked("It lost 34% overnight (9 hours).\n\n$ cat /sys/power/mem_sleep\n[s2idle] deep\n");
+    assert!(text.contains("34 % of the battery") && text.contains("3.8 % an hour"), "{text}");
+    let log = "Jun 23 08:55:22 box kernel: PM: suspend entry (deep)\n\
+        Jun 23 08:55:24 box kernel: PM: suspend exit\n";
+    let text = checked(&format!("Whenever I suspend it, it instantly wakes up again.\n\n{log}"));
+    assert!(text.starts_with("No rule found a fault, and that is no all-clear."), "{text}");
+    let text = checked(&format!("When I open the lid it wakes instantly from suspend.\n\n{log}"));
+    assert!(!text.contains("no all-clear"), "{text}");
+}
+
+/// The clock of a log stands still in the firmware's sleep, also where the lines of CPUs are
+/// missing.
+#[test]
+fn what_lies_between_the_ways_into_and_out_of_the_firmwares_sleep_is_no_time_asleep() {
+    let text = words(
+        &["show", "-"],
+        "[20932.566863] ACPI: Preparing to enter system sleep state S3\n\
+         [20932.569453] ACPI: EC: EC stopped\n\
+         [20932.580783] ACPI: Low-level resume complete\n\
+         [20932.586689] ACPI: Waking up from system sleep state S3\n",
+    );
+    assert!(text.contains("time asleep not known") && !text.contains("ms asleep"), "{text}");
+}
+
+/// A kernel of the 3.x tells last that it gives the sleep up, behind the phases that went back.
+#[test]
+fn a_sleep_that_a_device_ended_is_one_where_the_core_says_so_behind_its_way_back() {
+    let log = "[ 2215.577514] PM: Device elm.0 failed to suspend noirq: error -11\n\
+        [ 2215.579010] PM: noirq resume of devices complete after 1.464 msecs\n\
+        [ 2215.582183] PM: early suspend of devices complete after 1.464 msecs\n\
+        [ 2215.582214] PM: Some devices failed to power down\n\
+        [ 2215.591827] PM: resume of devices complete after 9.613 msecs\n\
+        [ 2215.656738] PM: suspend exit\n";
+    let text = words(&["show", "-"], log);
+    assert!(text.starts_with("This sleep failed: aborted by elm.0 (error -11)."), "{text}");
+    assert!(checked(log).contains("The text has 1 attempt to sleep."), "{text}");
+}
+
+#[test]
+fn a_writer_who_switched_a_waker_off_is_believed_as_far_as_words_go() {
+    let table = "Device  S-state   Status   Sysfs node\n\
+        XHC       S3    *enabled   pci:0000:00:14.0\n\
+        RP01      S4    *disabled\n\
+        LID0      S3    *enabled   platform:PNP0C0D:00\n";
+    let with = |words: &str| checked(&format!("$ cat /proc/acpi/wakeup\n{table}\n{words}\n"));
+    let text = with("If I do `echo XHC > /proc/acpi/wakeup` it stays asleep. So it is USB.");
+    assert!(text.starts_with("Risk: XHC wakes the machine, by what the writer tried:"), "{text}");
+    assert!(text.contains("That is a suspicion"), "{text}");
+    for other in
+        ["I would like to know whether XHC no longer wakes it?", "LID1 no longer wakes it."]
+    {
+        assert!(!with(other).contains("by what the writer tried"), "{other}");
+    }
+}
+
+#[test]
+fn two_levels_with_their_times_in_one_sentence_are_a_night() {
+    let text = checked(
+        "The battery had 81 % at 23:10 and 47 % at 07:02, it was suspended all night.\n\n\
+         $ cat /sys/power/mem_sleep\n[s2idle] deep\n",
+    );
+    assert!(text.contains("34.0 %") && text.contains("4.3 % an hour"), "{text}");
+}

@@ -40,6 +40,7 @@
 
 pub mod attempt;
 mod case;
+mod complaint;
 pub mod depth;
 mod earlier;
 mod evidence;

@@ -2,6 +2,7 @@
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
+use crate::rules::drawn::DRAWN;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
 use crate::rules::way::network::{DOWN, TOLD};
@@ -65,9 +66,10 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 }
 
 /// Whether a finding blames nobody and is no comfort either: a counter that counted nothing, a
-/// network that is not back. It stands before other notes.
+/// network that is not back, a drain that the writer tells of. It stands before other notes.
 fn is_cold(f: &Finding) -> bool {
-    f.level == Level::Note && (zero::RULES.contains(&f.id) || f.id == DOWN)
+    let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
+    f.level == Level::Note && (zero::RULES.contains(&f.id) || [DOWN, DRAWN].contains(&f.id) || told)
 }
 
 /// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of

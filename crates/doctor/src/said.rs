@@ -2,13 +2,14 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
+use crate::complaint;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
-use crate::stage::{Stages, passed, phase_took};
+use crate::stage::{self, Stages, passed, phase_took};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -47,35 +48,16 @@ fn unjudged(m: &Message, known: Option<&Known<'_>>) -> Option<Unjudged> {
 /// The finding that there are errors that no rule knows: it judges none of them, so that they
 /// are not passed over in silence.
 pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
+    if let Some(f) = one_device(case, errors) {
+        return Some(f);
+    }
     let (first, known) = errors.first()?;
-    let device = match known.device.as_str() {
-        "" => owner(&first.text),
-        name => Device { name: name.into(), ..owner(&first.text) },
-    };
-    let who = !device.name.is_empty() && first.text.contains(&format!("{}: ", device.name));
+    let device = named(first, known);
+    let who = is_named(first, &device);
     let of = if who { format!(" of {}", say::device(&device)) } else { String::new() };
     let text = first.text.trim();
-    let at = case.messages.iter().position(|m| m.line == first.line);
-    let stage = at.and_then(|at| Stages::new(&case.messages).at(at, &[]));
-    // A text may begin inside a phase, whose end tells which it was.
-    let ends = |at: usize| case.messages[at..].iter().find_map(phase_took).map(|p| p.0);
-    let direction = stage.map(|s| s.direction).or_else(|| at.and_then(ends));
+    let direction = way(case, first);
     let resume = direction == Some(Direction::Resume);
-    let one = errors.iter().all(|e| owner(&e.0.text).name == device.name && has_errno(&e.0.text));
-    if who && one && errors.len() >= MANY {
-        let way = if resume { "came back" } else { "went down" };
-        let f = Finding::new(("device-errors", Area::Phase, Level::Risk), Confidence::Likely)
-            .says(format!(
-                "{} reported {} errors while it {way}, the first: \"{text}\".",
-                say::device(&device),
-                errors.len()
-            ))
-            .look("Look whether the device works afterwards; who maintains its driver wants these lines.")
-            .times(errors.len())
-            .of_devices([device])
-            .shown_by(lines(errors.iter().map(|e| e.0)));
-        return Some(if resume { f.at("resume") } else { f }.when(direction, None));
-    }
     let sentence = match errors.len() {
         1 => format!("A line tells of an error{of} that no rule knows: \"{text}\"."),
         n => format!("{n} lines tell of errors that no rule knows, the first{of}: \"{text}\"."),
@@ -89,12 +71,97 @@ pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option
     Some(if resume { f.at("resume").when(direction, None) } else { f })
 }
 
+/// The device of a message, by its format or its words.
+fn named(m: &Message, known: &Unjudged) -> Device {
+    let owner = owner(&m.text);
+    match known.device.as_str() {
+        // A driver may say its own name once more.
+        name if name.is_empty() || name == owner.driver => owner,
+        name => Device { name: name.into(), ..owner },
+    }
+}
+
+/// Whether a message is its own: it begins with its name.
+fn is_named(m: &Message, device: &Device) -> bool {
+    !device.name.is_empty() && m.text.contains(&format!("{}: ", device.name))
+}
+
+/// Which way the machine went when it said that.
+fn way(case: &Case, said: &Message) -> Option<Direction> {
+    let at = case.messages.iter().position(|m| m.line == said.line)?;
+    // A text may begin inside a phase, whose end tells which it was.
+    let ends = || case.messages[at..].iter().find_map(phase_took).map(|p| p.0);
+    Stages::new(&case.messages).at(at, &[]).map(|s| s.direction).or_else(ends)
+}
+
+/// The finding about the one device of which the most errors are, if they are too many for
+/// chance, or the writer says that something is dead behind the sleep.
+fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
+    let mut of: Vec<(Device, Vec<&Message>)> = Vec::new();
+    for (m, known) in errors {
+        let device = named(m, known);
+        if !is_named(m, &device) || !(has_errno(&m.text) || m.has("*ERROR*")) {
+            continue;
+        }
+        match of.iter_mut().find(|o| o.0.name == device.name) {
+            Some(o) => o.1.push(*m),
+            None => of.push((device, vec![*m])),
+        }
+    }
+    of.sort_by_key(|o| std::cmp::Reverse(o.1.len()));
+    let (device, list) = of.into_iter().next()?;
+    let complaint = complaint::of_return(case);
+    let others = errors.len() - list.len();
+    // Where several complain, none of them is the one, unless the writer misses something.
+    let enough = match complaint {
+        Some(_) => list.len() >= FEW,
+        None => list.len() >= MANY && others == 0,
+    };
+    if !enough {
+        return None;
+    }
+    let direction = way(case, list[0]);
+    let resume = direction == Some(Direction::Resume);
+    let when = match direction {
+        Some(Direction::Resume) => "while it came back",
+        Some(_) => "while it went down",
+        None => "behind the sleep",
+    };
+    let others = match others {
+        0 => String::new(),
+        1 => " One more line tells of an error, of another.".into(),
+        n => format!(" {n} more lines tell of errors, of others."),
+    };
+    let told = complaint.map_or(String::new(), |(_, s)| format!(" The writer says: \"{s}\"."));
+    let who = say::device(&device);
+    let sentence = format!(
+        "{who} reported {} errors {when}, the first: \"{}\".{told}{others}",
+        list.len(),
+        list[0].text.trim()
+    );
+    let level = if complaint.is_some() { Level::Broken } else { Level::Risk };
+    let rule = ("device-errors", Area::Phase, level);
+    let shown = list.iter().copied().chain(complaint.map(|c| c.0));
+    let f = Finding::new(rule, Confidence::Likely)
+        .says(sentence)
+        .look(
+            "Look whether the device works afterwards; who maintains its driver wants these lines.",
+        )
+        .times(list.len())
+        .of_devices([device])
+        .shown_by(lines(shown));
+    Some(if resume { f.at("resume") } else { f }.when(direction, None))
+}
+
 /// So many errors of one device in a sleep are no chance. Ours.
 const MANY: usize = 3;
+/// So many are enough where the writer says that something is dead behind the sleep.
+const FEW: usize = 2;
 
 /// Whether a message has an error number of the kernel: `failed (-110)`, `error -5`.
 fn has_errno(text: &str) -> bool {
     let number = |w: &str| {
+        let w = w.rsplit('=').next()?;
         let digits = w.trim_matches(['(', ')', '.', ',', ':', ';']).strip_prefix('-')?;
         digits.parse::<u32>().ok().filter(|n| (1..=133).contains(n))
     };
@@ -229,8 +296,13 @@ fn is_other(text: &str) -> bool {
 /// right behind one that themselves say that they are of it. What the machine says in other
 /// hours too is none of a sleep.
 pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
+    // What the writer misses since is looked for a while longer.
+    let dead = complaint::of_return(case).is_some();
     let spans = case.attempts.iter().map(|a| case.of(a).iter().chain(behind(case, a)));
-    let said = spans.flatten().chain(parts(case)).filter(|m| m.trust.is_of_a_kernel());
+    let said = spans.flatten().chain(parts(case));
+    let ends = (0..case.messages.len()).filter(|at| stage::ends_sleep(&case.messages[*at]));
+    let later = ends.filter(|_| dead).flat_map(|end| after(case, end));
+    let said = said.chain(later).filter(|m| m.trust.is_of_a_kernel());
     let error = |m| Some((m, unjudged(m, all().recognise(&m.text).as_ref())?));
     let mut errors: Vec<(&Message, Unjudged)> = said.filter_map(error).collect();
     let parts = case.parts.iter().map(|p| inside(case, p.0));
@@ -240,7 +312,16 @@ pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     let before = case.messages[..first].iter().filter(|m| heads.contains(head(m)));
     let usual: BTreeSet<String> = before.map(|m| kind(&m.text)).collect();
     errors.retain(|e| !usual.contains(&kind(&e.0.text)));
+    errors.sort_by_key(|e| e.0.line);
+    errors.dedup_by_key(|e| e.0.line);
     errors
+}
+
+/// What the kernel says within [`PART`] behind message `end`.
+fn after(case: &Case, end: usize) -> impl Iterator<Item = &Message> {
+    let from = case.messages.get(end);
+    let near = move |m: &&Message| from.and_then(|f| passed(f, m)).is_some_and(|t| t <= PART);
+    case.messages[end..].iter().take(LINES).filter(near)
 }
 
 /// Where a part of an attempt begins that message `at` begins: a phase that ends there was

@@ -4,6 +4,7 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
+use crate::complaint::complains;
 use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -40,7 +41,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         ));
     }
     if let Some((_, said)) = told {
-        let said: String = said.chars().take(MOST).collect();
+        let said: String = said.trim_end_matches('.').chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
     let off = ends_off(case);
@@ -192,7 +193,7 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
         m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
     };
     let prose: Vec<&Message> = case.messages.iter().filter(words).collect();
-    TROUBLE.iter().find_map(|word| {
+    let plain = TROUBLE.iter().find_map(|word| {
         prose.iter().find_map(|m| {
             let said = m.text.split(". ").find(|s| {
                 let lower = s.to_ascii_lowercase();
@@ -204,6 +205,15 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
             let from = at.map_or(0, |at| said.floor_char_boundary(at.saturating_sub(MOST / 2)));
             let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
             Some((*m, said[from..].trim()))
+        })
+    });
+    plain.or_else(|| {
+        prose.iter().find_map(|m| {
+            let said = m.text.split(". ").find(|s| {
+                let lower = s.to_ascii_lowercase();
+                complains(&lower) && !NOT.iter().any(|w| lower.contains(w))
+            })?;
+            Some((*m, said.trim()))
         })
     })
 }

@@ -50,7 +50,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-fn cells(line: &str, mark: char) -> Vec<&str> {
+pub(super) fn cells(line: &str, mark: char) -> Vec<&str> {
     let line = line.trim();
     let line = if mark == '|' { line.trim_matches('|') } else { line };
     line.split(mark).map(|c| c.trim().trim_matches(['`', '*', '"'])).collect()

@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod disk;
 pub(crate) mod doubt;
+pub(crate) mod drawn;
 mod drive;
 pub(crate) mod freezer;
 mod gpe;
@@ -46,7 +47,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 32] = [
+pub(crate) const ALL: [Rule; 33] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
@@ -77,6 +78,7 @@ pub(crate) const ALL: [Rule; 32] = [
     wake::at_once,
     looped::judge,
     versions::judge,
+    drawn::judge,
     verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
@@ -94,7 +96,10 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     if !case.attempts.is_empty() && !has("calling ") && !has(" of drv:") {
         out.push(Unchecked::Callbacks);
     }
-    if !has("rpm_resume") && !case.values.iter().any(|v| v.name() == "runtime_status") {
+    // Asked of a text that speaks of it: a log of a sleep alone is about something else.
+    let speaks = case.values.iter().any(|v| v.path.contains("/power/control"));
+    let shown = has("rpm_resume") || case.values.iter().any(|v| v.name() == "runtime_status");
+    if speaks && !shown {
         out.push(Unchecked::RuntimePm);
     }
     out

@@ -121,6 +121,9 @@ pub(super) fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
         (b"start", true) => Phase::Prepare,
         (b"late", true) => Phase::Late,
         (b"early", false) => Phase::ResumeEarly,
+        // Kernels of the 3.x undid a failed noirq phase under the name of the way down
+        // (drivers/base/power/main.c:dpm_suspend_end, 3.4).
+        (b"early", true) => return Some((Phase::ResumeEarly, PmEvent::from_name(b"resume")?)),
         (b"noirq", true) => Phase::Noirq,
         (b"noirq", false) => Phase::ResumeNoirq,
         _ => return None,
@@ -131,6 +134,13 @@ pub(super) fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn early_is_of_the_way_up_whatever_it_is_called() {
+        let found = named(b"early suspend").map(|(phase, event)| (phase, event.direction()));
+        assert_eq!(found, Some((Phase::ResumeEarly, Direction::Resume)));
+        assert_eq!(named(b"early suspend").map(|p| p.0), named(b"early resume").map(|p| p.0));
+    }
 
     #[test]
     fn names_decide_only_where_nothing_better_does() {

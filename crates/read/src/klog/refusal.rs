@@ -64,6 +64,16 @@ impl Log<'_> {
         true
     }
 
+    /// Whether a line that gives a sleep up is the last word of one that a device ended: the
+    /// phases that went back are told before it (kernel/power/suspend.c:suspend_enter, 3.4).
+    pub(super) fn sums_up(&mut self) -> bool {
+        let aborted =
+            self.t.current().is_some_and(|c| !c.over && (c.told.aborted || c.failed.is_some()));
+        let is = self.t.open_serial() != 0 && aborted && !self.c.given_up && self.is_back();
+        self.c.given_up |= is;
+        is
+    }
+
     /// What Android's kernels say once more of an attempt that was given up, as tasks run again
     /// (kernel/power/wakeup_reason.c:log_suspend_abort_reason): of no other attempt.
     pub(super) fn is_echo(&mut self, r: &Record<'_>) -> bool {

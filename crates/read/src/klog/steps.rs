@@ -472,13 +472,13 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
 
 /// The core gives a sleep up, and names no device ([`refusal::of_core`]). Whether it does.
 fn given_up(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    const FIRST: &[u8] = b"SENA";
     let text = message(text);
-    if !text.first().is_some_and(|b| FIRST.contains(b)) {
+    if !matches!(text.first(), Some(b'S' | b'E' | b'N' | b'A')) {
         return false;
     }
     let said = String::from_utf8_lossy(text);
-    let Some(phase) = refusal::of_core(&said) else { return false };
+    let phase = refusal::of_core(&said).filter(|_| !log.sums_up());
+    let Some(phase) = phase else { return false };
     log.is_piece(stamp);
     log.blame();
     // The last that the core says of it: others name the CPU or the callback before.
@@ -536,7 +536,7 @@ fn over(
     }
 }
 
-/// A device that refuses ([`refusal::of_device`]).
+/// A device that refuses.
 fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
     const WORDS: [&[u8]; 2] = [b"failed to ", b" for power transition: "];
     if WORDS.iter().all(|w| text::find_known(r.text, &r.pairs, w).is_none()) {

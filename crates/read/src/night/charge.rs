@@ -301,8 +301,11 @@ fn told(text: &str, lower: &str, by: Teller) -> Vec<Charge> {
     {
         let (head, middle) = (&lower[..first.0], &lower[first.1..second.0]);
         let arrow = has(middle, "->|→|=>| to ");
+        // `the battery had 81 % at 23:10 and 47 % at 07:02`.
+        let timed = clocks(text).len() == 2 && has(lower, "batter|charge|level");
+        let arrow = arrow || timed && first.3 >= second.3;
         let sides = (side(head), side(middle)) == (Some(Side::Before), Some(Side::After));
-        if sides || arrow && has(head, "from|batter|bat|energy|charge|:") {
+        if sides || arrow && (timed || has(head, "from|batter|bat|energy|charge|:")) {
             let (a, b) = match clocks(text)[..] {
                 [a, b] => (Some(a), Some(b)),
                 _ => (None, None),

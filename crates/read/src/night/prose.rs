@@ -181,8 +181,12 @@ fn drain(lower: &str) -> Option<Drain> {
     let verbs = "burn|lost|lose|losing|drain|consum|used|drop|battery loss|discharged";
     let begins = |at: &usize| !clause[..*at].ends_with(|c: char| c.is_alphanumeric());
     let at = verbs.split('|').filter_map(|v| clause.find(v).filter(begins)).min()?;
+    let night = has(lower, "overnight|over night|by morning|through the night");
     let of_sleep = is_of_sleep(lower);
-    let battery = clause.contains("batter") || of_sleep && has(clause, "drain|discharg");
+    // What a machine loses in a night is of its battery; so is what it loses asleep, if it drains.
+    let battery = clause.contains("batter")
+        || of_sleep && has(clause, "drain|discharg")
+        || night && !has(clause, "packet|frame|speed|perform|memory|file|data|signal");
     // Two figures of one kind are readings.
     let all: Vec<_> = quantities(clause).into_iter().filter(|q| q.2 == Gauge::Percent).collect();
     let near = all.first().filter(|q| battery && all.len() == 1 && q.0.abs_diff(at) <= NEAR)?;

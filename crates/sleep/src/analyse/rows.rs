@@ -162,12 +162,19 @@ const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
 /// Whether the clock of the log stood while the machine slept: a sleep that switched CPUs off
 /// stops the kernel's own (kernel/time/sched_clock.c:sched_clock_suspend,
 /// arch/x86/kernel/tsc.c:tsc_restore_sched_clock_state, 3.8 to 7.3), and what its stamps show
-/// between the two ways is work of the last CPU.
+/// between the two ways is work of the last CPU. Of a log that does not show its CPUs (one that
+/// somebody searched for a word) the firmware's own sleep says so, unless it took too long for
+/// work: the clocks of some vendors' kernels run on.
 fn stood_still(cycle: &Cycle) -> bool {
     let of_log =
         cycle.lines.first > 0 && cycle.when == Began::Stamped && cycle.start < Ns::CALENDAR;
-    of_log && cycle.phases.iter().any(|p| p.phase == Phase::CpuOff)
+    let short = cycle.asleep.is_some_and(|(down, up)| up.since(down) < LONGEST_WORK);
+    let deep = cycle.mode == Mode::Deep && short;
+    of_log && (deep || cycle.phases.iter().any(|p| p.phase == Phase::CpuOff))
 }
+
+/// What the last CPU does between the two ways takes less. Ours.
+const LONGEST_WORK: Ns = Ns::from_ms(1_000);
 
 /// Whether the log has a hole that holds the end of one way and the begin of the
 /// other: what is taken for sleep is the hole.

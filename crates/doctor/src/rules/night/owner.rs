@@ -3,7 +3,9 @@
 
 use super::required::{is_pin_controller, of_a_pc};
 use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
+use crate::message::{Message, Trust};
 use crate::night::machine::{Hardware, Owner};
 use crate::night::{Fact, Item};
 use crate::way::{Kind, Step, shown};
@@ -322,15 +324,56 @@ fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
     let shown: Vec<&str> = rows.iter().take(8).map(|r| r.1.as_str()).collect();
     let more = rows.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let f = Finding::new(("wake-armed", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}. Whether one of them did, the text does not prove.", shown.join(", ")))
-        .change(
-            "Switch one off at a time: echo NAME > /proc/acpi/wakeup.",
-            "The same command again: it toggles.",
-            "That device wakes the machine no more.",
-        )
-        .shown_by(rows.iter().take(3).map(|r| Evidence::from(r.0)));
-    out.push(f);
+    let list =
+        format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}.", shown.join(", "));
+    let undo = "The same command again: it toggles.";
+    let risk = "That device wakes the machine no more.";
+    let tried = rows.iter().find_map(|r| {
+        let name = r.1.split(' ').next().unwrap_or_default();
+        tried(case, name).map(|(m, said)| (r.0, name, m, said))
+    });
+    out.push(match tried {
+        Some((item, name, m, said)) => {
+            Finding::new(("wake-armed", Area::Mode, Level::Risk), Confidence::Guess)
+                .says(format!("{name} wakes the machine, by what the writer tried: \"{said}\". {list}"))
+                .change(
+                    format!("Keep {name} off: echo {name} > /proc/acpi/wakeup at each start, or power/wakeup of its device by a rule of udev. dormouse search wakeup finds which device below it is the one."),
+                    undo,
+                    risk,
+                )
+                .shown_by([Evidence::from(item)].into_iter().chain(lines([m])))
+        }
+        None => Finding::new(("wake-armed", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!("{list} Whether one of them did, the text does not prove."))
+            .change(
+                "Switch one off at a time: echo NAME > /proc/acpi/wakeup; or let dormouse search wakeup find it.",
+                undo,
+                risk,
+            )
+            .shown_by(rows.iter().take(3).map(|r| Evidence::from(r.0))),
+    });
+}
+
+/// The sentence in which a writer says that with a source switched off the machine stays asleep.
+fn tried<'a>(case: &'a Case, name: &str) -> Option<(&'a Message, &'a str)> {
+    const HELPS: [&str; 8] = [
+        "stays asleep",
+        "no longer wakes",
+        "sleeps fine",
+        "does not wake",
+        "doesn't wake",
+        "stopped waking",
+        "stays suspended",
+        "sleeps through",
+    ];
+    let named = |s: &str| s.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == name);
+    case.messages.iter().filter(|m| m.trust == Trust::Prose && named(&m.text)).find_map(|m| {
+        let of = |s: &&str| {
+            let lower = s.to_ascii_lowercase();
+            named(s) && HELPS.iter().any(|w| lower.contains(w)) && !s.contains('?')
+        };
+        m.text.split(". ").find(of).map(|s| (m, s.trim().trim_end_matches('.')))
+    })
 }
 
 /// So many more interrupts than of any other line make a storm, and so many at all.

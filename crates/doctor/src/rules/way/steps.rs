@@ -266,14 +266,15 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         }
         _ => format!("The rows: {}.", listed.join("; ")),
     };
-    let mut total = format!(
+    let total = format!(
         "From {} ({from}) to {} it took {}.",
         words(first),
         words(last),
         span(all, first.grain.max(last.grain))
     );
     if all == 0 && grain >= 1_000 {
-        total = format!("{} ({from}) and {} stand in the same second.", words(first), words(last));
+        // Stamps of whole seconds tell nothing of it.
+        return;
     }
     let both_kernel = a.kind == Kind::Kernel && b.kind == Kind::Kernel;
     if gap < least || both_kernel || !ended {
@@ -368,11 +369,25 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     if stops || gap < WAITED || who.is_empty() || who != program(&before.text) || told {
         return;
     }
+    // Who asks for an address is called by nobody's hook.
+    let lower = s.text.to_ascii_lowercase();
+    let of_network =
+        ["dhcp", "associat", "authenticat", "carrier", "dns"].iter().any(|w| lower.contains(w));
+    let (unknown, look) = match of_network {
+        true => (
+            "Why nobody answered, these lines do not say.",
+            "Look what the driver of that network device says in the same minute: journalctl -k --since.",
+        ),
+        false => (
+            "Who called it, and whether a sleep hook did, is not in these lines.",
+            "Look which hook or unit starts it: systemctl status systemd-suspend, /usr/lib/systemd/system-sleep.",
+        ),
+    };
     out.push(
         Finding::new(("way-timeout", Area::Phase, Level::Slow), Confidence::Certain)
-            .says(format!("{who} waited {} in vain: {}. Who called it, and whether a sleep hook did, is not in these lines.", span(gap, s.grain), words(s)))
+            .says(format!("{who} waited {} in vain: {}. {unknown}", span(gap, s.grain), words(s)))
             .costs(Ns(gap.saturating_mul(1_000_000)))
-            .look("Look which hook or unit starts it: systemctl status systemd-suspend, /usr/lib/systemd/system-sleep.")
+            .look(look)
             .shown_by([before.shown(), s.shown()]),
     );
 }
