@@ -393,10 +393,11 @@ fn the_answer_of_lists_is_the_longest_of_all() {
 fn a_log_of_ends_alone_tells_what_it_can() {
     let end = "[   51.000000] Restarting tasks ... done.\n[   51.001000] PM: suspend exit\n";
     let text = words(&["show", "-"], end);
-    assert!(text.starts_with("This log times no phase of a sleep"), "{text}");
+    assert!(text.contains("This log times no phase of a sleep"), "{text}");
     let slept = "[   50.900000] Timekeeping suspended for 3600.200 seconds\n";
     let text = words(&["show", "-"], &format!("{slept}{end}"));
-    assert!(text.starts_with("Asleep 3600.200 s. This log times no phase"), "{text}");
+    assert!(text.starts_with("Asleep 3600.200 s."), "{text}");
+    assert!(text.contains("This log times no phase"), "{text}");
     let woke = "[   50.900000] Timekeeping suspended for 0.200 seconds\n";
     let text = words(&["show", "-"], &format!("{woke}{end}"));
     assert!(text.starts_with("A sleep was over after 200 ms"), "{text}");

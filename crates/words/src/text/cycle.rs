@@ -71,7 +71,8 @@ pub(super) fn show(
     switches::show(page, capture, cycle, selection);
     counts(page, capture, cycle, view, selection);
     if cycle.callbacks.is_empty() {
-        silent::advice(page, &[capture], [(cycle, view)]);
+        let named = e.answer_of(i).is_some() || !e.waits_of(i).is_empty();
+        silent::advice(page, &[capture], named, [(cycle, view)]);
     }
 }
 

@@ -39,11 +39,13 @@ pub(super) fn show(
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
     let waits = longest_waits(cycles);
     let shown = || cycles.iter().map(|(_, e, i)| (&e.capture.cycles[*i], &e.views[*i]));
+    let mut named = !waits.is_empty();
     if silent {
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
         dormouse_doctor::sorted(&mut found);
         let longest = all.iter().filter_map(Explained::longest_end).max();
         let found = dormouse_doctor::answer(found, !waits.is_empty(), longest);
+        named |= found.is_some();
         silent::show(page, &captures, found, &waits, shown());
     }
     if groups.is_empty() {
@@ -74,7 +76,7 @@ pub(super) fn show(
     silent::waits(page, &waits, selection.top);
     list(page, cycles, selection, groups.is_empty());
     if silent {
-        silent::advice(page, &captures, shown());
+        silent::advice(page, &captures, named, shown());
     }
 }
 

@@ -42,10 +42,11 @@ fn is_ranked(captures: &[&Capture]) -> bool {
 }
 
 /// Why no device is named, and how to get a log that names them: below what there is. What
-/// stands alone in the log with its time is named.
+/// stands alone in the log with its time is named; `named` says that the answer names one.
 pub(super) fn advice<'a>(
     page: &mut Page,
     captures: &[&Capture],
+    named: bool,
     cycles: impl IntoIterator<Item = (&'a Cycle, &'a CycleView)>,
 ) {
     let mut cycles = cycles.into_iter().map(|c| c.0).peekable();
@@ -54,13 +55,14 @@ pub(super) fn advice<'a>(
     let why = match one {
         _ if is_ranked(captures) => return,
         Some(c) if cycles.peek().is_none() && failed(c) => next::NO_TIMES,
+        _ if named => "",
         Some(c) if c.shows_its_end_alone() && cycles.all(Cycle::shows_its_end_alone) => {
             next::NO_PHASES
         }
         _ => next::NO_CALLBACKS,
     };
     page.blank();
-    page.wrapped(Ink::Plain, 0, 2, &format!("{why} {}", next::FOR_CERTAIN));
+    page.wrapped(Ink::Plain, 0, 2, format!("{why} {}", next::FOR_CERTAIN).trim_start());
     for c in next::PRINT_TIMES {
         page.line(&[(Ink::Strong, &format!("  {c}"))]);
     }
