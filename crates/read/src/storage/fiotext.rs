@@ -208,11 +208,16 @@ fn rate(line: &str) -> Option<u64> {
     scaled(word(line, "IOPS=").or_else(|| word(line, "iops="))?)
 }
 
-/// Bytes a second: those in brackets are powers of ten.
+/// Bytes a second. What stands in brackets is in powers of ten, as it is printed here too: the
+/// other figure is rounded already (stat.c:show_ddir_status, 3.36).
 fn bandwidth(line: &str) -> Option<u64> {
     // From 3.0 on kB and MB are powers of ten (lib/num2str.c).
     let ten = line.contains("BW=");
     let text = word(line, "BW=").or_else(|| word(line, "bw="))?;
+    let (_, rest) = line.split_once(text)?;
+    let in_brackets = rest.trim_start().strip_prefix('(').and_then(|r| r.split_once("B/s)"));
+    let decimal = in_brackets.map(|(n, _)| n).filter(|n| ten && !n.contains([' ', 'i', ')']));
+    let text = decimal.map_or_else(|| text.to_owned(), |n| format!("{n}B/s"));
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let unit: u128 = match &text[end..] {
         u if ten && (u.starts_with("kB") || u.starts_with("KB")) => 1_000,
@@ -410,7 +415,7 @@ j: (groupid=0, jobs=2): err= 0: pid=77: Mon Jun  2 08:00:00 2025
         assert_eq!((r.least, r.most, r.mean), (40_000, 9_200_000, 1_520_250));
         assert_eq!(r.quantiles, [Some(1_450_000), Some(3_200_000), Some(8_800_000)]);
         assert_eq!((r.rate, r.depth, r.threads), (Some(10_500_000), Some(8), Some(2)));
-        assert_eq!(r.bandwidth, 82 << 20);
+        assert_eq!(r.bandwidth, 86_000_000, "as fio prints it in powers of ten");
         assert!(r.queue().unwrap().full);
         assert_eq!((w.requests, w.mean, w.most), (120, 2_000_000, 3_000_000));
         let old = "t: (groupid=0, jobs=1): err= 0: pid=5\n\
