@@ -32,6 +32,7 @@ mod rpm;
 mod source;
 mod spm;
 mod stuck;
+mod swap;
 pub(crate) mod sync;
 mod thaw;
 mod unit;

@@ -1,6 +1,7 @@
 //! Programs and services of systemd that could not put the machine to sleep.
 
 use super::libc::{self, EBUSY};
+use super::swap;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -213,14 +214,8 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     } else {
         "put the machine to sleep"
     };
-    let swap = if why.contains("swap") { free_swap(case) } else { None };
-    let free = match swap {
-        Some((kib, _)) => format!(
-            " By /proc/swaps {} MiB of swap are free all the same: systemd counts none that the kernel does not resume from (resume= and resume_offset=, or /sys/power/resume).",
-            say::grouped(kib / 1_024)
-        ),
-        None => String::new(),
-    };
+    let swaps = if why.contains("swap") { swap::rows(case) } else { Vec::new() };
+    let (free, shown) = swap::free(case, &swaps);
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
         .says(format!(
             "logind refused to {what}{}: \"{why}\". No kernel was asked.{free}",
@@ -228,20 +223,8 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
         ))
         .look("journalctl -b -u systemd-logind says more of it; for hibernation compare /proc/swaps, resume= of the command line and /sys/power/resume.")
         .times(all.len())
-        .shown_by(lines([*first].into_iter().chain(swap.map(|s| s.1))));
+        .shown_by(lines([*first].into_iter().chain(shown)));
     out.push(f);
-}
-
-/// A row of `/proc/swaps` with free room, in KiB: file, type, size, used, priority
-/// (mm/swapfile.c:swap_show).
-fn free_swap(case: &Case) -> Option<(u64, &Message)> {
-    case.messages.iter().find_map(|m| {
-        let words: Vec<&str> = m.text.split_whitespace().collect();
-        let [file, kind, size, used, _] = words[..] else { return None };
-        let row = file.starts_with('/') && matches!(kind, "file" | "partition");
-        let free = size.parse::<u64>().ok()?.checked_sub(used.parse().ok()?)?;
-        (row && free > 0).then_some((free, m))
-    })
 }
 
 /// The service that tells the kernel where an image is failed: the machine starts afresh, and
