@@ -386,6 +386,9 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
 /// Platforms that sleep have their package in one of these states or deeper.
 const DEEP: u32 = 8;
 
+/// A package in this state or above keeps its memory in use.
+const SHALLOW: u32 = 3;
+
 /// What the package did awake.
 fn awake(pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     let all: Vec<&Pair<'_>> =
@@ -396,7 +399,11 @@ fn awake(pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
         return;
     }
     let idle = d.length.map_or(String::new(), |l| format!(" (idle for {} s)", l.seconds));
-    let f = Finding::new(("block-package", Area::Mode, Level::Note), Confidence::Certain)
+    // An idle machine with its screen on stays above C8; one that goes no deeper than C3 has
+    // something that keeps its memory in use, whatever it does asleep.
+    let shallow = d.length.is_some() && depth(d.name) <= SHALLOW && known >= DEEP;
+    let level = if shallow { Level::Risk } else { Level::Note };
+    let f = Finding::new(("block-package", Area::Mode, level), Confidence::Certain)
         .says(format!("Awake{idle} the package goes no deeper than C{}, where its counter grew by {}; the states below it up to C{known} did not count. What keeps it, the text does not prove.", depth(d.name), time(d.by)))
         .look("ltr_show of pmc_core lists what devices ask for; a display that is on keeps many machines above C8.")
         .shown_by(d.lines.map(Evidence::from));

@@ -37,7 +37,17 @@ impl Table<'_> {
     fn deepest(&self) -> Option<(u32, i64)> {
         self.rows.iter().filter_map(|r| r.1.deepest()).max()
     }
+
+    /// Whether the deepest state that it shows is the deepest that it has.
+    fn is_deepest(&self) -> bool {
+        let has = self.rows.iter().flat_map(|r| r.1.package()).map(|p| p.0).max();
+        self.deepest().is_some_and(|d| Some(d.0) == has)
+    }
 }
+
+/// A state that took this share of a measurement is where the package was, thousandths of a per
+/// cent. Ours.
+const MOST: i64 = 50_000;
 
 /// What a share is in words.
 fn share(n: i64) -> String {
@@ -150,6 +160,9 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Platforms that sleep have their package in one of these states or deeper.
+const SLEEPS: u32 = 8;
+
 /// How deep one measurement went.
 fn depth(t: &Table<'_>) -> Finding {
     let (item, _) = t.best();
@@ -164,7 +177,12 @@ fn depth(t: &Table<'_>) -> Finding {
     let f =
         |id, level, c| Finding::new((id, Area::Mode, level), c).shown_by([Evidence::from(item)]);
     let asleep = t.asleep == Some(true);
-    let deeper = if t.deepest().is_some() { ", never deeper" } else { "" };
+    let last = t.is_deepest();
+    let deeper = match t.deepest() {
+        Some(_) if last => ", the deepest state that the table has",
+        Some(_) => ", never deeper",
+        None => "",
+    };
     match (t.system(), t.deepest()) {
         (Some(s), _) if s >= WORTH => f("mode-hardware", Level::Note, Confidence::Certain).says(format!(
             "The platform reached its own low-power state: SYS%LPI is {}{rows}; {package}.",
@@ -173,11 +191,16 @@ fn depth(t: &Table<'_>) -> Finding {
         (Some(s), Some((10, _))) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
             .says(format!("The machine slept in name only: {package}, and SYS%LPI was {} at most. What keeps the platform awake is outside the processor; the text does not name it.", share(s)))
             .look("Read slp_s0_debug_status or substate_requirements of pmc_core after such a sleep: what is not met names the part."),
+        // Nothing is deeper, by this table; of the platform it says nothing.
+        (None, Some((n, s))) if asleep && last && n >= SLEEPS && s >= MOST => f("mode-hardware", Level::Note, Confidence::Likely)
+            .says(format!("Asleep {package}{deeper}. Of the platform itself the table shows no counter.")),
+        (None, Some((_, s))) if !asleep && last && s >= MOST => f("block-package", Level::Note, Confidence::Certain)
+            .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep.", if t.asleep == Some(false) { "Awake: " } else { "" })),
         (system, _) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
-            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", system.map_or(" and never deeper".into(), |s| format!(" and SYS%LPI was {} at most", share(s)))))
+            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", system.map_or(if last { " and no more".into() } else { " and never deeper".into() }, |s| format!(" and SYS%LPI was {} at most", share(s)))))
             .look("ltr_show of pmc_core lists what devices ask for; lspci -vv shows which links have ASPM off."),
         _ => f("block-package", Level::Note, Confidence::Certain)
-            .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep, and the text does not prove what kept it.", if t.asleep == Some(false) { "Awake: " } else { "" }))
+            .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep{}.", if t.asleep == Some(false) { "Awake: " } else { "" }, if last { "" } else { ", and the text does not prove what kept it" }))
             .look("Measure a sleep: turbostat --show Pkg%pc2,Pkg%pc6,Pkg%pc8,Pk%pc10,SYS%LPI rtcwake -m freeze -s 60."),
     }
 }
