@@ -138,6 +138,10 @@ const WAKER: &str = "mode-wake-source";
 const ALARM: &str = "clock-alarm-abort";
 /// What would end an attempt now is an answer, and not that nothing is wrong.
 const ACTIVE: &str = "abort-source-active";
+/// Devices that stay awake by a setting, or by their driver's choice: nothing is broken, and it
+/// costs.
+const HELD: &str = "rpm-held";
+const DRIVER: &str = "rpm-driver-off";
 /// Errors that no rule judged.
 const NOT_JUDGED: &str = "not-judged";
 
@@ -168,6 +172,7 @@ impl Report {
         }
         Some(match (f.id, f.level, not_judged) {
             (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
+            (HELD | DRIVER, Level::Note, None) => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),

@@ -52,6 +52,7 @@ mod pass;
 mod posted;
 mod read;
 mod setting;
+mod shell;
 mod time_of_day;
 mod way;
 

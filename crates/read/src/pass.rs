@@ -11,6 +11,7 @@ use crate::grams::Asked;
 use crate::idle::{IdleReading, Keep, Traces};
 use crate::part::Part;
 use crate::posted;
+use crate::shell;
 use crate::storage::{StoragePass, StorageReading};
 use crate::text::Text;
 use crate::track::Tracker;
@@ -117,9 +118,16 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let text = part.format == Format::KernelLog && part.taken.is_none();
+        match text.then(|| shell::whole(part.source.bytes)).flatten() {
+            Some(whole) => self.add_text(&part.with(&whole), true, lines),
+            None => self.add_text(&part, text, lines),
+        }
+    }
+
+    fn add_text(&mut self, part: &Part<'_>, text: bool, lines: Option<crate::ftrace::Scanned<'_>>) {
         match text.then(|| posted::plain(part.source.bytes)).flatten() {
-            Some(plain) => self.add_with(&part, &part.with(&plain), lines),
-            None => self.add_with(&part, &part, lines),
+            Some(plain) => self.add_with(part, &part.with(&plain), lines),
+            None => self.add_with(part, part, lines),
         }
     }
 

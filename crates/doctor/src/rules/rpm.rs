@@ -46,6 +46,46 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     self_waits(case, out);
     states(case, out);
     held(case, out);
+    driver_off(case, out);
+}
+
+/// A driver that says itself that its device stays on at run time: NVIDIA's, in
+/// `/proc/driver/nvidia/gpus/ADDRESS/power` (its README, "PCI-Express Runtime D3 Power
+/// Management").
+fn driver_off(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: &str = "Runtime D3 status:";
+    for (at, m) in case.messages.having(WORDS) {
+        let Some(status) = m.after(WORDS).map(str::trim) else { continue };
+        let may = !status.starts_with("Disabled") && !status.starts_with("Not supported");
+        if may || status.len() > 60 {
+            continue;
+        }
+        // The path stands before it, as `grep` prints it, or in the command above.
+        let above = case.messages[at.saturating_sub(3)..=at].iter().rev();
+        let address = |m: &Message| {
+            let (_, rest) = m.text.split_once("/gpus/")?;
+            rest.split_once("/power").map(|(a, _)| a.to_owned()).filter(|a| !a.contains(' '))
+        };
+        let device = above.into_iter().find_map(address);
+        let whose = device.as_ref().map_or("a device".into(), |d| format!("device {d}"));
+        let f = Finding::new(("rpm-driver-off", Area::Rpm, Level::Note), Confidence::Likely)
+            .says(format!(
+                "The driver of {whose} does not let it off at run time: its \"Runtime D3 status\" is \"{status}\"."
+            ));
+        let f = match status.starts_with("Not") {
+            true => f.look("The chip, the firmware or the driver cannot do it: no setting changes that."),
+            false => f.change(
+                "Set NVreg_DynamicPowerManagement=0x02 for the module nvidia (a line \"options nvidia …\" in /etc/modprobe.d), power/control of the device to auto, and start anew.",
+                "Take the line away, and start anew.",
+                "A chip for which the driver leaves it off may not come back.",
+            ),
+        };
+        let name = device.unwrap_or_default();
+        let named = Device { name, driver: "nvidia".into() };
+        let f = f.of_devices((!named.name.is_empty()).then_some(named));
+        out.push(f.shown_by(crate::evidence::lines([m])));
+        return;
+    }
 }
 
 /// What drivers/base/power/runtime.c complains of: the rule, the kernel's words, the end of
@@ -418,7 +458,11 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
         let active: u64 = f.value("runtime_active_time").and_then(Value::count).unwrap_or(0);
         // A device whose `control` is `on` is not "enabled" but "forbidden"
         // (drivers/base/power/sysfs.c:rtpm_enabled_show, 6.12 and 7.3).
-        let enabled = f.is("runtime_enabled", "enabled") || f.is("runtime_enabled", "forbidden");
+        // Without that file the status says it: of a device that is not managed it is
+        // "unsupported" (runtime_status_show).
+        let enabled = f.value("runtime_enabled").is_none()
+            || f.is("runtime_enabled", "enabled")
+            || f.is("runtime_enabled", "forbidden");
         let awake = f.is("runtime_status", "active") && enabled;
         let delay = f.value("autosuspend_delay_ms").and_then(|v| v.value.parse::<i64>().ok());
         // A minute awake is no idle moment between two uses.
