@@ -31,8 +31,7 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     let storage = given.storage()?;
     let mut found: Vec<Finding> =
         given.power()?.iter().flat_map(|t| judge(&t.case).findings).collect();
-    let tables = !(idle.snapshots.is_empty() && idle.runs.is_empty() && idle.absent.is_empty());
-    if !tables && !storage.speaks() && found.is_empty() {
+    if !idle.speaks_besides_traces() && !storage.speaks() && found.is_empty() {
         return Ok(None);
     }
     found.extend(of_idle(&idle.snapshots, &idle.runs, &idle.absent));

@@ -13,6 +13,8 @@ mod watts;
 pub use machine::{Cpu, Machine, Present};
 pub use predict::{Asked, Limit, Outcome, Prediction, Setting, Sweep, predict, sweep};
 pub use reads::{Reads, Row, Wait, reads};
-pub use show::{Shown, compare, compare_one, says_none, show, show_sleeps};
+pub use show::{
+    Shown, compare, compare_late, compare_late_one, compare_one, says_none, show, show_sleeps,
+};
 pub use tune::{Budget, Tuned, Wish, tune};
 pub use watts::{Watts, microwatts};

@@ -3,6 +3,7 @@
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_idle::beside::{Beside, Measurement, beside, just_two};
+use dormouse_idle::late;
 use dormouse_idle::pack::{Packed, packed};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_read::Given;
@@ -20,6 +21,8 @@ pub struct Shown {
     pub difference: Option<Snapshot>,
     /// Two measurements of one kind beside each other, if there are just two.
     pub beside: Option<Beside>,
+    /// Two tests of wake-ups beside each other, if there are just two.
+    pub late: Option<late::Beside>,
     /// What work comes to on fewer CPUs, by trace; empty if not asked for.
     pub packed: Vec<Vec<Packed>>,
 }
@@ -48,8 +51,7 @@ fn shown(given: &Given, packing: bool, keep: Keep) -> Result<Shown> {
         let why = "--pack needs a trace with the sleeps of several CPUs";
         return Err(Usage(why.into()).into());
     }
-    let none = reading.snapshots.is_empty() && reading.runs.is_empty() && reading.absent.is_empty();
-    if none && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
+    if !reading.speaks_besides_traces() && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
         let mut why = String::from("no idle states in the input");
         for l in &reading.losses.list {
             why += &format!("\n  {}: {}", l.severity.name(), safe(&l.advice));
@@ -65,9 +67,13 @@ fn shown(given: &Given, packing: bool, keep: Keep) -> Result<Shown> {
     };
     let traces = reading.traces.iter().filter(|_| packing);
     let packed = traces.map(packed).collect();
+    let late = match &reading.late[..] {
+        [a, b] => late::beside(a, b),
+        _ => None,
+    };
     let (runs, traces, dumps) = (&reading.runs, &reading.traces, &reading.snapshots);
     let beside = just_two(runs, traces, dumps, difference.is_some());
-    Ok(Shown { reading, difference, beside, packed })
+    Ok(Shown { reading, difference, beside, late, packed })
 }
 
 /// Measurements of idle states in two inputs beside each other: of tables of turbostat,
@@ -119,4 +125,23 @@ pub fn compare_one(given: &Given) -> Result<Option<Beside>> {
     };
     let since = "between the two dumps";
     Ok(beside(&named(before, "until the first dump"), &named(&later, since)).or(found))
+}
+
+/// Tests of how late wake-ups come, of two inputs beside each other: the first of each.
+///
+/// # Errors
+/// If an input cannot be read.
+pub fn compare_late(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<late::Beside>> {
+    let (a, b) = (sides[0].idle(Keep::Counts)?, sides[1].idle(Keep::Counts)?);
+    let found = a.late.first().zip(b.late.first()).and_then(|(a, b)| late::beside(a, b));
+    Ok(found.map(|f| late::Beside { labels: labels.map(String::from), ..f }))
+}
+
+/// The first two tests of one input beside each other.
+///
+/// # Errors
+/// If the input cannot be read.
+pub fn compare_late_one(given: &Given) -> Result<Option<late::Beside>> {
+    let r = given.idle(Keep::Counts)?;
+    Ok(r.late.first().zip(r.late.get(1)).and_then(|(a, b)| late::beside(a, b)))
 }

@@ -20,7 +20,7 @@ use std::slice::from_ref;
 ///
 /// Every further input is compared with the first. An input is a capture, a
 /// log, or a folder of either. Two traces of storage, or two tables of one kind
-/// (turbostat, idle states, fio, NVMe power states, trans_stat,
+/// (turbostat, idle states, cyclictest, fio, NVMe power states, trans_stat,
 /// pm_genpd_summary, regulator_summary, files of sysfs), of two inputs or of one mail, are put
 /// beside each other, what changed most first.
 #[derive(Args)]
@@ -143,6 +143,9 @@ fn measurements(sides: [&Given; 2], labels: [&str; 2], json: bool) -> Result<Opt
     if let Ok(Some(found)) = dormouse_app::idle::compare(sides, labels) {
         return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
     }
+    if let Ok(Some(found)) = dormouse_app::idle::compare_late(sides, labels) {
+        return Ok(Some(said("idle", idle::late_beside(&found), serde_json::to_value(&found)?)));
+    }
     if let Ok(Some(found)) = dormouse_app::storage::compare(sides, labels) {
         return Ok(Some(said("storage", storage::beside(&found), serde_json::to_value(&found)?)));
     }
@@ -156,6 +159,9 @@ fn two_in(given: &Given, json: bool) -> Result<Option<String>> {
     let said = |subject, text, found| said(&[given], json, subject, text, found);
     if let Ok(Some(found)) = dormouse_app::idle::compare_one(given) {
         return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
+    }
+    if let Ok(Some(found)) = dormouse_app::idle::compare_late_one(given) {
+        return Ok(Some(said("idle", idle::late_beside(&found), serde_json::to_value(&found)?)));
     }
     if let Some(found) = tables::counters(given)? {
         let text = comparison::tables::steps(&found);

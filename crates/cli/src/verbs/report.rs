@@ -95,6 +95,8 @@ fn sleeps(args: &ReportArgs, given: &Given) -> Result<Option<String>> {
         latencies: &shown.reading.latencies,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
+        late: &shown.reading.late,
+        late_beside: shown.late.as_ref(),
         losses: &shown.reading.losses,
         packed: &shown.packed,
         top: 20,

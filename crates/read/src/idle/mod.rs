@@ -11,6 +11,7 @@
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `fio` | what fio measured of a disk, by size of a read |
 //! | `labelled` | tables of turbostat with bars, whose first column names the measurement |
+//! | `late` | how late wake-ups came, by tests: cyclictest, `rtla timerlat` |
 //! | `monitor` | tables of `cpupower monitor` |
 //! | `powertop` | the screen of powertop 1.x |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
@@ -31,6 +32,7 @@ mod decisions;
 pub mod files;
 pub mod fio;
 mod labelled;
+mod late;
 mod monitor;
 mod powertop;
 mod sysfs;
@@ -47,6 +49,7 @@ use crate::text::lossy;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_capture::schema::CaptureFile;
 use dormouse_idle::absent::Absent;
+use dormouse_idle::late::Test;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
@@ -63,6 +66,8 @@ pub struct IdleReading {
     pub snapshots: Vec<Snapshot>,
     /// Every run of turbostat, in order of the inputs.
     pub runs: Vec<Run>,
+    /// Tests of how late wake-ups come, in order of the inputs.
+    pub late: Vec<Test>,
     /// Every trace with idle events, in order of the inputs.
     pub traces: Vec<Sleeps>,
     /// The kernel that a recording of dormouse is of.
@@ -182,8 +187,13 @@ impl IdleReading {
 
     /// Whether something of it was read: states, counters, shares or sleeps.
     pub fn speaks(&self) -> bool {
-        let none = self.snapshots.is_empty() && self.traces.is_empty() && self.runs.is_empty();
-        !none || !self.absent.is_empty()
+        !self.traces.is_empty() || self.speaks_besides_traces()
+    }
+
+    /// The same without sleeps of traces.
+    pub fn speaks_besides_traces(&self) -> bool {
+        let tables = self.snapshots.is_empty() && self.runs.is_empty() && self.late.is_empty();
+        !tables || !self.absent.is_empty()
     }
 
     /// Reads what `part` says of states, but for what stands beside its trace; what is to be
@@ -341,16 +351,21 @@ impl IdleReading {
         if powertop::is_powertop(&text, asked) {
             powertop::read(name, &text, &mut self.runs, &mut self.losses);
         }
+        let tests = self.late.len();
+        if late::is_late(asked) {
+            late::read(name, &readable, &mut self.late, &mut self.losses);
+        }
         // Rows with labels have lines of their own in the other text.
         self.latencies.extend(latencies(&readable));
         // Only of tables that measure shares it is asked what they lack.
         if self.runs.len() > runs {
             self.limits.extend(limits(&readable));
         }
-        if self.snapshots.len() == before && self.runs.len() == runs && !told {
+        let none = self.snapshots.len() == before && self.runs.len() == runs;
+        if none && self.late.len() == tests && !told {
             let advice = format!(
                 "{name} holds nothing about idle states that is known here; known are dumps of \
-                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, screens of powertop 1.x, and traces \
+                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, screens of powertop 1.x, rows of cyclictest, and traces \
                  with the event cpu_idle"
             );
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);

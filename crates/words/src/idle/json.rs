@@ -27,6 +27,8 @@ pub fn show(page: &Page) -> Value {
         "absent": page.absent,
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
         "beside": page.beside,
+        "wakeup_tests": page.late,
+        "wakeup_tests_beside": page.late_beside,
         "losses": page.losses,
     })
 }

@@ -7,6 +7,7 @@ mod contrast;
 mod dumps;
 pub mod handover;
 pub mod json;
+mod late;
 mod limit;
 pub(crate) mod numbers;
 mod pack;
@@ -20,6 +21,7 @@ mod turbostat;
 mod verdict;
 mod wrapped;
 
+pub use late::beside as late_beside;
 pub use predict::{Outlook, predict};
 pub use setting::words as setting_words;
 pub use show::{Page, show};

@@ -13,6 +13,7 @@ use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::cpulist::named as cpus;
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::governors::Kind;
+use dormouse_idle::late::{Beside as Late, Test};
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
@@ -49,6 +50,10 @@ pub struct Page<'a> {
     pub runs: &'a [Run],
     /// Two measurements of one kind beside each other.
     pub beside: Option<&'a Beside>,
+    /// Tests of how late wake-ups come.
+    pub late: &'a [Test],
+    /// Two of them beside each other.
+    pub late_beside: Option<&'a Late>,
     /// What could not be read.
     pub losses: &'a Losses,
     /// What the work of all CPUs would come to on fewer of them, by trace; none if
@@ -67,7 +72,7 @@ pub fn show(page: &Page) -> String {
     let named = page.losses.count("unnamed_cpu") == 0;
     // Among many machines, and beside a trace, one that has none is not the subject.
     let few = page.traces.is_empty() && page.snapshots.len() <= FEW;
-    let others = !page.snapshots.is_empty() || !page.runs.is_empty();
+    let others = !(page.snapshots.is_empty() && page.runs.is_empty() && page.late.is_empty());
     parts.extend(super::absent::text(page.absent, others).filter(|_| few));
     for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
         let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
@@ -98,6 +103,11 @@ pub fn show(page: &Page) -> String {
     let run = |r| super::turbostat::text(r, page.limits, of_cpus.as_deref());
     parts.extend(page.runs.iter().map(run));
     parts.extend(of_cpus.clone().filter(|_| page.runs.is_empty()));
+    // Of two what changed is the answer.
+    parts.extend(page.late_beside.map(super::late::beside));
+    let pair = page.late_beside.is_some();
+    parts.extend((page.late.len() > 2).then(|| super::late::overview(page.late)));
+    parts.extend(page.late.iter().map(|t| super::late::text(t, page.top, pair)));
     parts.extend(later);
     parts.extend(page.beside.map(super::turbostat::beside));
     parts.extend(super::absent::text(page.absent, false).filter(|_| !few));
@@ -655,7 +665,11 @@ fn together(t: &Sleeps) -> String {
 /// The last line: what to do next.
 fn follow(page: &Page) -> String {
     let known = page.traces.iter().any(|t| t.tally.latency_paid().is_some());
-    let text = if page.traces.is_empty() {
+    let only_late = page.snapshots.is_empty() && page.runs.is_empty() && page.absent.is_empty();
+    let text = if page.traces.is_empty() && only_late && !page.late.is_empty() {
+        // Which settings of a machine may delay such threads.
+        next_line("check --realtime")
+    } else if page.traces.is_empty() {
         run("trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10")
     } else if !known {
         run("grep -r . /sys/devices/system/cpu/cpu*/cpuidle > states.txt")
@@ -713,6 +727,8 @@ mod tests {
             difference: None,
             traces: &[],
             absent: &[],
+            late: &[],
+            late_beside: None,
             limits: &[],
             latencies: &[],
             runs: &[],

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 /// A state can be too deep, too shallow, or refused.
 ///
 /// Reads dumps of /sys/devices/system/cpu/cpu*/cpuidle (grep -r ., head, tar),
-/// cpupower idle-info, tables of turbostat, csv tables, and traces with the event
+/// cpupower idle-info, tables of turbostat, tests of wake-ups (cyclictest, rtla
+/// timerlat), csv tables, and traces with the event
 /// cpu_idle (text, trace.dat, systrace, Perfetto), which say what woke CPUs if
 /// interrupts were recorded. Two dumps of one machine are shown as their difference.
 /// A trace and a dump together: each sleep is judged by the table.
@@ -52,6 +53,8 @@ pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
         latencies: &shown.reading.latencies,
         runs: &shown.reading.runs,
         beside: shown.beside.as_ref(),
+        late: &shown.reading.late,
+        late_beside: shown.late.as_ref(),
         losses: &shown.reading.losses,
         packed: &shown.packed,
         top: args.top,

@@ -1,0 +1,294 @@
+//! How late wake-ups came, as a test measured them: cyclictest, `rtla timerlat`.
+
+use crate::named::keeps_shallow;
+use serde::Serialize;
+
+/// What measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Program {
+    /// rt-tests: a thread sleeps until a time and looks how late it is.
+    #[default]
+    Cyclictest,
+    /// rtla: the kernel's tracer of the same name does, one thread a CPU.
+    Timerlat,
+}
+
+impl Program {
+    /// As people type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Cyclictest => "cyclictest",
+            Program::Timerlat => "rtla timerlat",
+        }
+    }
+}
+
+/// One thread of a test; times in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its number; of `timerlat` that of its CPU.
+    pub number: u32,
+    /// Its process, if the row says it: two tests have two.
+    #[serde(skip)]
+    pub pid: Option<u64>,
+    /// Time between two wake-ups, in us, if the row says it.
+    pub interval_us: Option<u64>,
+    /// Wake-ups, if they are told.
+    pub count: Option<u64>,
+    /// Least.
+    pub least: u64,
+    /// Mean.
+    pub mean: u64,
+    /// Most.
+    pub most: u64,
+    /// Times that firmware interrupted it, if they were counted (`--smi`).
+    pub smis: Option<u64>,
+}
+
+/// How many wake-ups were how late.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Histogram {
+    /// Latency in ns and how many wake-ups had it, in order.
+    pub bins: Vec<(u64, u64)>,
+    /// Wake-ups that were later than the last.
+    pub over: u64,
+}
+
+impl Histogram {
+    /// All wake-ups in it.
+    pub fn count(&self) -> u64 {
+        self.bins.iter().fold(self.over, |n, b| n.saturating_add(b.1))
+    }
+
+    /// What so many of 100,000 wake-ups do not exceed; nothing if it is beyond the histogram,
+    /// or if there are too few wake-ups for any to be later.
+    pub fn quantile(&self, of_100_000: u64) -> Option<u64> {
+        let all = u128::from(self.count());
+        let wanted = (all * u128::from(of_100_000)).div_ceil(100_000);
+        if all == 0 || wanted >= all {
+            return None;
+        }
+        let mut sum = 0u128;
+        self.bins.iter().find_map(|b| {
+            sum += u128::from(b.1);
+            (sum >= wanted).then_some(b.0)
+        })
+    }
+}
+
+/// A setting that words above a test name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// As it is written: `idle=poll`.
+    pub setting: String,
+    /// It held, or was left away.
+    pub on: bool,
+    /// It stands in the words that name the test.
+    pub in_caption: bool,
+}
+
+/// One test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Test {
+    /// What it was read of.
+    pub label: String,
+    /// Words above it.
+    pub caption: Option<String>,
+    /// What measured.
+    pub program: Program,
+    /// Thread n ran on CPU n alone (`-S`, `-a`).
+    pub bound: bool,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+    /// How many wake-ups were how late, if it was asked for.
+    pub histogram: Option<Histogram>,
+    /// What `/dev/cpu_dma_latency` was set to while it ran, in us.
+    pub dma_latency_us: Option<u64>,
+    /// Settings that the lines before it name.
+    pub named: Vec<Named>,
+}
+
+impl Test {
+    /// The thread that was latest.
+    pub fn worst(&self) -> Option<&Thread> {
+        self.threads.iter().min_by_key(|t| (std::cmp::Reverse(t.most), t.number))
+    }
+
+    /// All wake-ups, if each thread tells its own.
+    pub fn wakeups(&self) -> Option<u64> {
+        self.threads.iter().try_fold(0u64, |n, t| Some(n.saturating_add(t.count?)))
+    }
+
+    /// The mean over all wake-ups, in ns; over threads where these are not told.
+    pub fn mean(&self) -> u64 {
+        let known = self.wakeups().is_some_and(|n| n > 0);
+        let weight = |t: &Thread| u128::from(if known { t.count.unwrap_or(0) } else { 1 });
+        let all: u128 = self.threads.iter().map(weight).sum();
+        let sum: u128 = self.threads.iter().map(|t| weight(t) * u128::from(t.mean)).sum();
+        u64::try_from((sum + all / 2) / all.max(1)).unwrap_or(u64::MAX)
+    }
+
+    /// How long it ran by wake-ups and the time between them, in s, if rows say both.
+    pub fn seconds(&self) -> Option<u64> {
+        let one = |t: &Thread| Some(t.count?.saturating_mul(t.interval_us?) / 1_000_000);
+        self.threads.iter().filter_map(one).max().filter(|s| *s > 0)
+    }
+
+    /// Its name among others.
+    pub fn name(&self) -> &str {
+        self.caption.as_deref().unwrap_or(&self.label)
+    }
+
+    fn says(&self, setting: &str) -> Option<&Named> {
+        self.named.iter().rev().find(|n| n.setting == setting)
+    }
+}
+
+/// A thread that two tests have; times in ns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Both {
+    /// Its number.
+    pub number: u32,
+    /// Most, of each.
+    pub most: [u64; 2],
+    /// Mean, of each.
+    pub mean: [u64; 2],
+}
+
+/// How sure it is that two tests differ in a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sure {
+    /// Words say that one has it and the other not, or what value each has.
+    Said,
+    /// It is named above one of them alone.
+    Alone,
+}
+
+/// A setting in which two tests differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Differs {
+    /// The setting.
+    pub setting: String,
+    /// Which of both has it.
+    pub side: usize,
+    /// How sure that is.
+    pub sure: Sure,
+    /// It keeps CPUs out of idle states.
+    pub of_idle: bool,
+}
+
+/// Two tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Beside {
+    /// What they are called.
+    pub labels: [String; 2],
+    /// The thread that was latest, and by how much, of each.
+    pub worst: [(u32, u64); 2],
+    /// Mean of each.
+    pub mean: [u64; 2],
+    /// Wake-ups of each, if told.
+    pub wakeups: [Option<u64>; 2],
+    /// Threads that both have.
+    pub threads: Vec<Both>,
+    /// Thread n runs on CPU n, in both.
+    pub bound: bool,
+    /// What differs between them, by the text.
+    pub differs: Vec<Differs>,
+    /// What each set `/dev/cpu_dma_latency` to, in us.
+    pub dma_latency_us: [Option<u64>; 2],
+}
+
+/// Two tests of one program beside each other.
+pub fn beside(a: &Test, b: &Test) -> Option<Beside> {
+    let worst = |t: &Test| t.worst().map(|w| (w.number, w.most));
+    if a.program != b.program {
+        return None;
+    }
+    let both = |t: &Thread| {
+        let other = b.threads.iter().find(|o| o.number == t.number)?;
+        let (most, mean) = ([t.most, other.most], [t.mean, other.mean]);
+        Some(Both { number: t.number, most, mean })
+    };
+    Some(Beside {
+        labels: [a, b].map(|t| t.name().to_owned()),
+        worst: [worst(a)?, worst(b)?],
+        mean: [a.mean(), b.mean()],
+        wakeups: [a.wakeups(), b.wakeups()],
+        threads: a.threads.iter().filter_map(both).collect(),
+        bound: a.bound && b.bound,
+        differs: differs(a, b),
+        dma_latency_us: [a.dma_latency_us, b.dma_latency_us],
+    })
+}
+
+/// In what two tests differ by the words above them. A setting that stands above the first may
+/// hold for both, unless it is in the words that name it.
+fn differs(a: &Test, b: &Test) -> Vec<Differs> {
+    let mut out: Vec<Differs> = Vec::new();
+    for n in a.named.iter().chain(&b.named) {
+        let side = match (a.says(&n.setting), b.says(&n.setting)) {
+            (Some(x), Some(y)) if x.on != y.on => Some((usize::from(y.on), Sure::Said)),
+            (Some(x), None) if x.on && x.in_caption => Some((0, Sure::Alone)),
+            (Some(x), None) if !x.on && x.in_caption => Some((1, Sure::Alone)),
+            (None, Some(y)) if y.on => Some((1, Sure::Alone)),
+            _ => None,
+        };
+        let Some((side, sure)) = side else { continue };
+        if !out.iter().any(|d| d.setting == n.setting) {
+            let of_idle = keeps_shallow(&n.setting);
+            out.push(Differs { setting: n.setting.clone(), side, sure, of_idle });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(most: [u64; 2], named: &[(&str, bool)]) -> Test {
+        let thread = |(number, most): (u32, u64)| Thread {
+            number,
+            most: most * 1_000,
+            mean: 4_000,
+            count: Some(1_000),
+            interval_us: Some(10_000),
+            ..Thread::default()
+        };
+        let named =
+            named.iter().map(|(s, on)| Named { setting: (*s).into(), on: *on, in_caption: true });
+        Test {
+            threads: (0..).zip(most).map(thread).collect(),
+            named: named.collect(),
+            ..Test::default()
+        }
+    }
+
+    #[test]
+    fn the_latest_thread_and_what_differs() {
+        let without = test([20, 46], &[("idle=poll", false)]);
+        let with = test([12, 9], &[("idle=poll", true), ("isolcpus=1", true)]);
+        assert_eq!(
+            (without.wakeups(), without.seconds(), without.mean()),
+            (Some(2_000), Some(10), 4_000)
+        );
+        let found = beside(&without, &with).expect("two tests");
+        assert_eq!(found.worst, [(1, 46_000), (0, 12_000)]);
+        let told: Vec<_> =
+            found.differs.iter().map(|d| (d.setting.as_str(), d.side, d.sure, d.of_idle)).collect();
+        assert_eq!(
+            told,
+            [("idle=poll", 1, Sure::Said, true), ("isolcpus=1", 1, Sure::Alone, false)]
+        );
+        assert!(beside(&with, &with).expect("two").differs.is_empty());
+    }
+
+    #[test]
+    fn a_quantile_beyond_the_histogram_is_not_known() {
+        let h = Histogram { bins: vec![(1_000, 900), (2_000, 99)], over: 1 };
+        assert_eq!((h.quantile(50_000), h.quantile(99_000)), (Some(1_000), Some(2_000)));
+        assert_eq!(h.quantile(99_999), None, "of a thousand none is the hundred-thousandth");
+    }
+}
