@@ -34,7 +34,7 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     if !idle.speaks_besides_traces() && !storage.speaks() && found.is_empty() {
         return Ok(None);
     }
-    found.extend(of_idle(&idle.snapshots, &idle.runs, &idle.absent));
+    found.extend(of_idle(&idle.snapshots, &idle.runs, &idle.absent, &idle.limits));
     found.extend(limited(&idle.latencies, &idle.snapshots));
     found.extend(of_storage(&storage.drives));
     found.extend(kept_awake(&by_settings(&storage.knobs)));

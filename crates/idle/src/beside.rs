@@ -17,6 +17,8 @@ pub struct Measurement {
     pub power: Option<i64>,
     /// Marks of a mail before it: somebody wrote it whom this mail quotes.
     pub quotes: usize,
+    /// The machine, if a prompt names it.
+    pub host: Option<String>,
 }
 
 /// A part of the time that two measurements have.
@@ -51,6 +53,8 @@ pub struct Beside {
     /// One stands deeper in a mail's quotes than the other: two people wrote them, and nothing
     /// says that they are of one machine.
     pub of_two_writers: bool,
+    /// Prompts name two machines: they are no before and after.
+    pub of_two_machines: bool,
     /// They are dumps of two tables or of CPUs that are not the same: no before and after.
     #[serde(skip)]
     pub of_two_tables: bool,
@@ -105,6 +109,7 @@ pub fn beside(a: &Measurement, b: &Measurement) -> Option<Beside> {
         power: a.power.zip(b.power).map(|(a, b)| [a, b]),
         alone: alone.collect(),
         of_two_writers: a.quotes != b.quotes,
+        of_two_machines: a.host.as_ref().zip(b.host.as_ref()).is_some_and(|(a, b)| a != b),
         of_two_tables: false,
     })
 }
@@ -142,7 +147,8 @@ impl Measurement {
             shares.extend(run.mean(c).map(|m| (name.into(), m)));
         }
         let label = run.caption.as_ref().unwrap_or(&run.label).clone();
-        Measurement { label, shares, power: run.power(), quotes: run.quotes }
+        let host = run.host.clone();
+        Measurement { label, shares, power: run.power(), quotes: run.quotes, host }
     }
 
     /// Shares of idle time that counters say.

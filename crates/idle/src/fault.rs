@@ -6,11 +6,16 @@ use crate::cpulist;
 use crate::limit::CpuLimit;
 use crate::section::{Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
-use crate::turbostat::Run;
+use crate::turbostat::{KeptUp, Run};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 
 /// What tables prove, the worst first.
-pub fn faults(snapshots: &[Snapshot], runs: &[Run], absent: &[Absent]) -> Vec<Finding> {
+pub fn faults(
+    snapshots: &[Snapshot],
+    runs: &[Run],
+    absent: &[Absent],
+    limits: &[(u64, String)],
+) -> Vec<Finding> {
     let mut out: Vec<Finding> = none(absent).into_iter().collect();
     // Of several machines in one table each row is a sum, of which nobody is the owner.
     for s in snapshots.iter().filter(|s| s.sum_of == 0) {
@@ -20,6 +25,7 @@ pub fn faults(snapshots: &[Snapshot], runs: &[Run], absent: &[Absent]) -> Vec<Fi
         }
     }
     out.extend(runs.iter().filter_map(not_followed));
+    out.extend(runs.iter().filter_map(|r| up(r, limits)));
     out.sort_by_key(|f| f.level);
     // Two dumps of one machine say the same twice.
     let mut told: Vec<String> = Vec::new();
@@ -176,6 +182,42 @@ fn not_followed(r: &Run) -> Option<Finding> {
     )
 }
 
+/// An idle machine whose package slept in no state of its table.
+fn up(r: &Run, limits: &[(u64, String)]) -> Option<Finding> {
+    if !r.idle_and_up() || r.not_followed().is_some() {
+        return None;
+    }
+    let percent = |n: i64| format!("{}.{} %", n.max(0) / 1_000, n.max(0) % 1_000 / 100);
+    let idle = 100_000 - r.work().unwrap_or(0);
+    let why = match r.kept_up() {
+        KeptUp::Shallow(name) => format!(": no CPU was in a state deeper than {name}"),
+        KeptUp::Odd(o) => {
+            format!(": CPU {} alone was in no state deeper than {}", o.cpu, o.own.0)
+        }
+        KeptUp::Core(_) | KeptUp::Unknown => "; what kept it up the table does not say".into(),
+    };
+    let shares = r.package_states().into_iter().map(|c| format!("{c} 0.00"));
+    let table = shares.collect::<Vec<_>>().join(", ");
+    let mut f = finding("idle-package-up", Level::Risk)
+        .says(format!(
+            "The machine was idle for {} of the time, and its package reached no state that the \
+             table has{why}.",
+            percent(idle)
+        ))
+        .shown_by([row(table)]);
+    f = match r.likely_limit(limits) {
+        Some(((line, text), setting)) => f
+            .because(format!("{setting}, which line {line} names, is the likely reason (a guess): it keeps CPUs in C1 or above"))
+            .look(format!("Start once without {setting}, and measure again. Whoever set it wanted short wake-ups, or a machine that hangs in deep states."))
+            .shown_by([Evidence { line: *line, text: text.clone(), ..Evidence::default() }]),
+        None => f.look(
+            "See cat /proc/cmdline for intel_idle.max_cstate, processor.max_cstate or idle=, the \
+             firmware's settings of C states and of its package limit, and cpuidle/state*/disable.",
+        ),
+    };
+    Some(f)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,22 +239,22 @@ mod tests {
 
     #[test]
     fn refused_and_disabled_states_are_findings() {
-        let ids = |s| -> Vec<&str> { faults(&[s], &[], &[]).iter().map(|f| f.id).collect() };
+        let ids = |s| -> Vec<&str> { faults(&[s], &[], &[], &[]).iter().map(|f| f.id).collect() };
         assert!(ids(cpu([5, 5, 50], 3, false)).is_empty());
         assert_eq!(ids(cpu([5, 5, 50], 51, false)), ["idle-refused"]);
         assert_eq!(ids(cpu([5, 50, 0], 0, true)), ["idle-disabled"]);
-        let found = &faults(&[cpu([5, 50, 0], 0, true)], &[], &[])[0];
+        let found = &faults(&[cpu([5, 50, 0], 0, true)], &[], &[], &[])[0];
         assert!(found.sentence.starts_with("S2, the deepest idle state, is disabled on CPU 4"));
         assert!(found.advice[0].text.contains("state2/disable"), "{found:?}");
         // Two dumps say it once.
         let twice = [cpu([5, 50, 0], 0, true), cpu([6, 60, 0], 0, true)];
-        assert_eq!(faults(&twice, &[], &[]).len(), 1);
+        assert_eq!(faults(&twice, &[], &[], &[]).len(), 1);
     }
 
     #[test]
     fn no_states_at_all_is_a_finding() {
         let absent = Absent { line: 3, text: "No idle states".into(), ..Absent::default() };
-        let found = faults(&[], &[], &[absent]);
+        let found = faults(&[], &[], &[absent], &[]);
         assert_eq!((found[0].id, found[0].evidence[0].line), ("idle-none", 3));
     }
 }

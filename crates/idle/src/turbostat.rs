@@ -1,6 +1,7 @@
 //! What turbostat measured, interval by interval, and what power of states can
 //! be told from it.
 
+use crate::named::{is_doubtful, keeps_shallow, settings};
 use crate::powertop::Powertop;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ pub struct Run {
     pub label: String,
     /// Marks of a mail before it: somebody wrote it whom this mail quotes.
     pub quotes: usize,
+    /// The machine on which it was measured, if the prompt above it names one.
+    pub host: Option<String>,
     /// The words above it, where a text has several.
     pub caption: Option<String>,
     /// Names of columns, in their order.
@@ -94,6 +97,9 @@ const TOLD: i64 = 20_000;
 /// A CPU that is idle for more than half of the time has the chance to go deep, thousandths
 /// of a per cent. Ours.
 const HALF: i64 = 50_000;
+
+/// A machine whose CPUs work for less is idle, thousandths of a per cent. Ours.
+const IDLE: i64 = 10_000;
 
 /// The number of a state: 6 of `C6%` and `CPU%c6`, 1 of `C1E%`.
 fn number(column: &str) -> Option<u32> {
@@ -276,6 +282,44 @@ impl Run {
         (1..states.len()).rev().find_map(of)
     }
 
+    /// How long CPUs worked, if that is most of the time, thousandths of a per cent.
+    pub fn busy(&self) -> Option<i64> {
+        self.work().filter(|w| *w > HALF)
+    }
+
+    /// Whether no package state of the table was reached though the machine was idle: each CPU
+    /// was for most of the time.
+    pub fn idle_and_up(&self) -> bool {
+        let shares = |list: Vec<&str>| -> Vec<i64> {
+            list.into_iter().filter_map(|c| self.mean(c)).collect()
+        };
+        let package = shares(self.package_states());
+        let none = !package.is_empty() && package.iter().all(|s| *s == 0);
+        let platform = shares(self.platform_states()).iter().any(|s| *s > 0);
+        let one_works = self.busiest().is_some_and(|b| b.1 > HALF)
+            || self.some_core().is_some_and(|s| s >= ALWAYS);
+        none && !platform && !one_works && self.work().is_some_and(|w| w <= IDLE)
+    }
+
+    /// The line of those that name a limit whose setting keeps CPUs as shallow as they were, with
+    /// the setting.
+    pub fn likely_limit<'a>(
+        &self,
+        limits: &'a [(u64, String)],
+    ) -> Option<(&'a (u64, String), String)> {
+        let shallow = |name: &str| number(name).is_none_or(|n| n <= 1);
+        let fits = match self.kept_up() {
+            KeptUp::Shallow(name) => shallow(&name),
+            KeptUp::Unknown => self.deepest_used().is_none_or(|n| shallow(&n)),
+            KeptUp::Core(_) | KeptUp::Odd(_) => false,
+        };
+        let one = |l: &'a (u64, String)| {
+            let found = settings(&l.1).into_iter().find(|(s, on)| *on && keeps_shallow(s));
+            found.filter(|_| !is_doubtful(&l.1)).map(|(s, _)| (l, s))
+        };
+        limits.iter().filter(|_| fits).find_map(one)
+    }
+
     /// What the table shows of a package that never slept.
     pub fn kept_up(&self) -> KeptUp {
         let core = self.some_core().filter(|s| *s >= ALWAYS);
@@ -301,8 +345,11 @@ impl Run {
             self.states()
         };
         let last = list.iter().rposition(used).filter(|at| at + 1 < list.len())?;
-        let name = list[last].trim_start_matches("CPU%").trim_end_matches('%');
-        Some(name.to_uppercase())
+        // Hardware counts C1E as C1: the kernel's name says which of them it was.
+        let same = |c: &&str| number(c) == number(list[last]) && used(c);
+        let named = self.states().into_iter().rfind(same);
+        let name = named.unwrap_or(list[last]);
+        Some(name.trim_start_matches("CPU%").trim_end_matches('%').to_uppercase())
     }
 
     /// Time in the polling state, by its mean, thousandths of a per cent, where the share

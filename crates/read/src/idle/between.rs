@@ -80,8 +80,24 @@ pub(crate) fn is_command(line: &str) -> bool {
         "" => gap && (known || line.starts_with('$')),
         // A folder, or user and host.
         b if !b.contains(' ') => gap && (known || b.contains('@') || b.contains(['~', ':'])),
-        _ => false,
+        // `[user@host folder]`.
+        b => gap && b.starts_with('[') && b.ends_with(']') && b.contains('@'),
     }
+}
+
+/// The machine that a prompt names: `root@box:~# …`, `[me@box dir]$ …`, `box:~ # …`.
+pub(super) fn host(line: &str) -> Option<&str> {
+    if !is_command(line) {
+        return None;
+    }
+    let line = plain(line).trim().trim_start_matches('[');
+    let prompt = &line[..line.find(['$', '#', '%'])?];
+    let name = match prompt.split_once('@') {
+        Some((_, rest)) => rest,
+        None => prompt.split_once(":~").or_else(|| prompt.split_once(":/"))?.0,
+    };
+    let end = name.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c)));
+    Some(&name[..end.unwrap_or(name.len())]).filter(|n| !n.is_empty())
 }
 
 /// What may introduce a table: a few words, no command, no value.
@@ -121,6 +137,20 @@ pub(super) fn between(line: &str) -> Between {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prompts_name_their_machine() {
+        for (line, name) in [
+            ("root@dell-a: $ cpupower monitor", Some("dell-a")),
+            ("> [me@n1.lan ~]$ sudo turbostat", Some("n1.lan")),
+            ("box:~ # turbostat", Some("box")),
+            ("$ turbostat", None),
+            ("mail me@box.org $ 5", None),
+            ("# before", None),
+        ] {
+            assert_eq!(host(line), name, "{line}");
+        }
+    }
 
     #[test]
     fn words_part_tables_and_messages_do_not() {

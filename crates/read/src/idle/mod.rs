@@ -51,6 +51,7 @@ use dormouse_capture::schema::CaptureFile;
 use dormouse_idle::absent::Absent;
 use dormouse_idle::late::Test;
 use dormouse_idle::limit::CpuLimit;
+use dormouse_idle::named::{keeps_shallow, settings};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
 use dormouse_idle::tally::Sleeps;
@@ -351,6 +352,7 @@ impl IdleReading {
         if powertop::is_powertop(&text, asked) {
             powertop::read(name, &text, &mut self.runs, &mut self.losses);
         }
+        by_machine(&mut self.runs[runs..]);
         let tests = self.late.len();
         if late::is_late(asked) {
             late::read(name, &readable, &mut self.late, &mut self.losses);
@@ -435,6 +437,22 @@ impl IdleReading {
     }
 }
 
+/// Where prompts name several machines, tables are called by them.
+fn by_machine(runs: &mut [Run]) {
+    let hosts: Vec<String> = runs.iter().filter_map(|r| r.host.clone()).collect();
+    if hosts.iter().all(|h| *h == hosts[0]) {
+        return;
+    }
+    for r in runs.iter_mut() {
+        let Some(host) = &r.host else { continue };
+        let several = hosts.iter().filter(|h| *h == host).count() > 1;
+        r.caption = Some(match r.caption.take().filter(|_| several) {
+            Some(words) => format!("{host}, {words}"),
+            None => host.clone(),
+        });
+    }
+}
+
 /// A table that a page drew with bars, as its program printed it.
 fn without_rules(text: &str) -> Cow<'_, str> {
     let drawn = |l: &str| {
@@ -483,8 +501,15 @@ fn limits(text: &str) -> Vec<(u64, String)> {
         LIMITS.iter().any(|w| words.contains(w)) || asked(&words)
     };
     let lines = (1..).zip(text.lines().map(|l| between::plain(l).trim()));
-    let short = lines.filter(|(_, l)| l.len() <= 200 && names(l));
-    short.take(3).map(|(at, l)| (at, l.to_owned())).collect()
+    let named = lines.filter(|(_, l)| names(l)).filter_map(|(at, l)| {
+        if l.len() <= 200 {
+            return Some((at, l.to_owned()));
+        }
+        // Of a long command line the setting alone.
+        let one = settings(l).into_iter().find(|(s, on)| *on && keeps_shallow(s))?;
+        Some((at, format!("… {} …", one.0)))
+    });
+    named.take(3).collect()
 }
 
 /// What `pm_qos_resume_latency_us` of CPUs says: `…/cpu2/power/pm_qos_resume_latency_us:5`.

@@ -1,7 +1,7 @@
 //! Tables of `cpupower monitor`: groups of columns, a line for each CPU. Their shares
 //! are those of turbostat's tables.
 
-use super::between::{Between, between, plain, quotes};
+use super::between::{Between, between, host, plain, quotes};
 use super::column::thousandths;
 use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
@@ -91,6 +91,8 @@ struct Reading<'a> {
     /// Prose, a command or another caption since the last line of a table.
     apart: bool,
     caption: Option<String>,
+    /// The machine of the last prompt.
+    host: Option<String>,
     /// Marks of a mail before its head.
     quotes: usize,
     cut: bool,
@@ -114,6 +116,7 @@ impl Reading<'_> {
                 None => out.push(Run {
                     label: self.name.to_owned(),
                     caption: self.caption.take(),
+                    host: self.host.clone(),
                     quotes: self.quotes,
                     columns: self.columns.clone(),
                     intervals: vec![interval],
@@ -139,6 +142,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         cpus: Vec::new(),
         apart: false,
         caption: None,
+        host: None,
         quotes: 0,
         cut: false,
         lost: 0,
@@ -146,6 +150,12 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
     let mut only = None;
     for whole in text.lines() {
         let line = plain(whole);
+        if let Some(name) = host(line) {
+            // What stands above the prompt is of the machine before it.
+            r.keep(out, first);
+            (r.host, r.apart) = (Some(name.to_owned()), true);
+            r.columns.clear();
+        }
         let above = std::mem::replace(&mut only, only_monitor(line));
         if let Some(found) = head(line).or_else(|| columns_of(above?, line)) {
             r.keep(out, first);

@@ -6,7 +6,7 @@
 //! columns that are left and cannot begin a line. Tables with words, a command or
 //! another caption between them are measurements of their own.
 
-use super::between::{Between, between, plain, quotes};
+use super::between::{Between, between, host, plain, quotes};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
 use crate::grams::Asked;
 use crate::setting::Settings;
@@ -109,6 +109,8 @@ struct Reading<'a> {
     caption: Option<String>,
     /// What was set by then.
     settings: Settings,
+    /// The machine of the last prompt.
+    host: Option<String>,
     /// Marks of a mail before the head.
     quotes: usize,
     /// The line of the machine was left out, so its CPUs are too.
@@ -145,6 +147,7 @@ impl Reading<'_> {
         out.push(Run {
             label: self.name.to_owned(),
             caption: self.caption.take(),
+            host: self.host.clone(),
             quotes: self.quotes,
             columns: self.head.columns.iter().map(|c| (*c).to_owned()).collect(),
             ..Run::default()
@@ -297,6 +300,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
         apart: false,
         caption: None,
         settings: Settings::default(),
+        host: None,
         quotes: 0,
         headless: false,
         impossible: 0,
@@ -307,6 +311,9 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
     let mut lines = (1..).zip(text.lines().map(plain)).peekable();
     let mut passed = 0;
     while let Some((at, line)) = lines.next() {
+        if let Some(name) = host(line) {
+            r.host = Some(name.to_owned());
+        }
         if let Some(mut columns) = head(line) {
             r.quotes = marks.nth(at as usize - 1 - passed).unwrap_or(0);
             passed = at as usize;

@@ -7,7 +7,7 @@ use dormouse_idle::fault::faults;
 
 /// That there are no states; what else the text has is another answer.
 pub(super) fn text(list: &[Absent], others: bool) -> Option<String> {
-    let found = faults(&[], &[], list).into_iter().next()?;
+    let found = faults(&[], &[], list, &[]).into_iter().next()?;
     let mut out = wrap(&safe(&found.sentence));
     for e in &found.evidence {
         out += &wrap(&format!("Line {} says so: {}", e.line, safe(&e.text)));

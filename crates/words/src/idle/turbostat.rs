@@ -100,15 +100,43 @@ fn unentered(r: &Run, limits: &[(u64, String)]) -> String {
         safe(&used),
         safe(&next)
     ));
-    for (line, text) in limits.iter().take(2) {
+    // The likely one is told by itself.
+    let likely = r.likely_limit(limits).map(|l| l.0.0);
+    for (line, text) in limits.iter().filter(|l| Some(l.0) != likely).take(2) {
         out += &wrap(&format!("Line {line} names a limit: {}", safe(text)));
     }
     out
 }
 
+/// The line whose setting is the likely reason that CPUs stayed shallow.
+fn likely(r: &Run, limits: &[(u64, String)]) -> String {
+    let up = r.package_states().iter().all(|c| r.mean(c).unwrap_or(0) == 0);
+    match r.likely_limit(limits).filter(|_| up) {
+        Some(((line, text), setting)) => wrap(&format!(
+            "The likely reason (a guess) is {}, which keeps CPUs in C1 or above; line {line} names \
+             it: {}",
+            safe(&setting),
+            safe(text)
+        )),
+        None => String::new(),
+    }
+}
+
+/// CPUs that work for this share leave no time to sleep, thousandths of a per cent.
+const ALL: i64 = 95_000;
+
 /// What the table shows of a package that never slept.
 fn kept_up(r: &Run) -> String {
-    match r.kept_up() {
+    let busy = r.busy();
+    if let Some(work) = busy.filter(|w| *w >= ALL) {
+        return format!(
+            "CPUs were busy for {} of the time, and a package sleeps only while all of them idle",
+            percent(work)
+        );
+    }
+    let busy = busy
+        .map_or(String::new(), |w| format!("CPUs were busy for {} of the time, and ", percent(w)));
+    busy + &match r.kept_up() {
         KeptUp::Core(share) => format!("some core was awake for {} of the time", percent(share)),
         KeptUp::Shallow(name) => format!("no CPU was in a state deeper than {}", safe(&name)),
         KeptUp::Odd(o) => {
@@ -166,9 +194,15 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
     let measured = r.work().is_some() || !r.package_states().is_empty();
     let first = not_followed(r);
     let second = if measured || first.is_none() { answer(r) } else { String::new() };
-    let mut out = wrap(&(first.unwrap_or_default() + &second));
+    // Of several machines each answer names its own.
+    let whose = match (&r.host, &r.caption) {
+        (Some(h), Some(c)) if c.starts_with(h.as_str()) => format!("{}: ", safe(h)),
+        _ => String::new(),
+    };
+    let mut out = wrap(&(whose + &first.unwrap_or_default() + &second));
     out += &odd(r);
     out += of_cpus.unwrap_or_default();
+    out += &likely(r, limits);
     out += &unentered(r, limits);
     out += &words;
     let of_powertop = r.powertop.is_some();
@@ -290,7 +324,8 @@ pub fn beside(b: &Beside) -> String {
     };
     let cell = |n: i64| format!("{} %", two(n));
     let first = b.moved.first().filter(|m| m.change() != 0);
-    let power = b.power.filter(|_| !b.of_two_writers).map_or(String::new(), |[was, is]| {
+    let apart = b.of_two_writers || b.of_two_machines;
+    let power = b.power.filter(|_| !apart).map_or(String::new(), |[was, is]| {
         format!(" Power of the package: {} -> {} W.", two(was), two(is))
     });
     if b.of_two_writers {
@@ -300,6 +335,19 @@ pub fn beside(b: &Beside) -> String {
         );
     }
     out += &wrap(&match first {
+        Some(m) if b.of_two_machines => {
+            let power = b.power.map_or(String::new(), |[a, z]| {
+                format!(" Power of the packages: {} and {} W.", two(a), two(z))
+            });
+            format!(
+                "{} and {} differ most in {}: {} and {} of the time.{power}",
+                file(&b.labels[0]),
+                file(&b.labels[1]),
+                safe(&m.name),
+                cell(m.shares[0]),
+                cell(m.shares[1])
+            )
+        }
         Some(m) if b.of_two_writers || b.of_two_tables => {
             format!(
                 "They differ most in {}: {} and {}.",
@@ -315,13 +363,18 @@ pub fn beside(b: &Beside) -> String {
             cell(m.shares[1]),
             points(m.change())
         ),
+        None if apart => "No share of time differs.".into(),
         None => format!("No share of time changed.{power}"),
     });
     out += &wrap(&format!(
-        "\"{}\" beside \"{}\": two measurements, each once; whether they differ by chance they \
-         do not say.",
+        "\"{}\" beside \"{}\": two {} once; whether they differ by chance they do not say.",
         file(&b.labels[0]),
-        file(&b.labels[1])
+        file(&b.labels[1]),
+        if b.of_two_machines {
+            "machines by their prompts, each measured"
+        } else {
+            "measurements, each"
+        }
     ));
     if let Some(work) = b.load() {
         out += &wrap(&format!(
@@ -329,7 +382,7 @@ pub fn beside(b: &Beside) -> String {
             cell(work.shares[0]),
             cell(work.shares[1])
         ));
-    } else if let Some(core) = b.not_by_cpus() {
+    } else if let Some(core) = b.not_by_cpus().filter(|_| !b.of_two_machines) {
         out += &wrap(&format!(
             "CPUs slept alike ({} {} and {}): what keeps the package is none of them.",
             safe(&core.name),
@@ -337,7 +390,14 @@ pub fn beside(b: &Beside) -> String {
             cell(core.shares[1])
         ));
     }
-    let _ = writeln!(out, "\n{:<14}{:>12}{:>12}{:>16}", "State", "first", "second", "change");
+    let (names, last) = match b.of_two_machines {
+        true => {
+            (b.labels.each_ref().map(|l| fit(&file(l), 11).trim_end().to_owned()), "difference")
+        }
+        false => (["first", "second"].map(String::from), "change"),
+    };
+    let [one, other] = names;
+    let _ = writeln!(out, "\n{:<14}{one:>12}{other:>12}{last:>16}", "State");
     for m in &b.moved {
         let name = fit(&m.name, 13);
         let [was, is] = m.shares.map(cell);
