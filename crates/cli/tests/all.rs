@@ -21,6 +21,7 @@ mod handover;
 mod handover_idle;
 mod hibernate;
 mod idle_words;
+mod late;
 mod logs;
 mod machine;
 mod manual;
