@@ -317,7 +317,7 @@ fn the_median_of_an_even_count_is_between_the_two_in_the_middle() {
 fn a_task_that_the_text_does_not_show_is_told() {
     let log = SICK.replace("(1 tasks refusing", "(2 tasks refusing");
     let text = said_of(&log);
-    assert!(text.contains("1 more task refused, which the text does not show."), "{text}");
+    assert!(text.contains("1 more task refused, which no line that was read shows."), "{text}");
     assert!(!said_of(SICK).contains("more task"), "{text}");
 }
 

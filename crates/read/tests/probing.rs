@@ -154,7 +154,7 @@ fn the_stack_says_which_provider_is_missing() {
         let found = findings(&text);
         let said = match provider {
             Some(p) => format!("{} that never came ({function} in the stack", p.name()),
-            None => "a provider that never came; which, the text does not say".into(),
+            None => "a provider that never came; which, no line that was read says".into(),
         };
         assert_eq!(found[0].id, "provider-missing");
         assert!(found[0].sentence.contains(&said), "{function}: {}", found[0].sentence);

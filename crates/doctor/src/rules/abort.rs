@@ -178,7 +178,7 @@ fn core(case: &Case, out: &mut Vec<Finding>) {
         .says(format!(
             "{function} of the system core ended the sleep, after all devices and CPUs had gone down."
         ))
-        .look("The text does not say its error: look at what that function does, and at the lines before.")
+        .look("No line that was read says its error: look at what that function does, and at the lines before.")
         .of_function(Some(function))
         .at("syscore")
         .when(Some(Direction::Suspend), None)
@@ -374,7 +374,7 @@ pub(crate) fn device_failed(
             .says(format!("{who} ended the sleep{often}: its callback returned {error}. Only 0 is success, so the kernel takes a positive value as an error."))
             .look("The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1."),
         None if error == -EBUSY && usb => f
-            .says(format!("{who} ended the sleep{often}: error {error} (EBUSY). The usual cause is a wakeup pending at a USB port below it; the text does not say which."))
+            .says(format!("{who} ended the sleep{often}: error {error} (EBUSY). The usual cause is a wakeup pending at a USB port below it; no line that was read says which."))
             .look(format!("Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.", device.name)),
         None => f
             .says(format!("{who} ended the sleep{often}: {told}."))
@@ -548,7 +548,7 @@ const BANNER: &str = "Linux version ";
 /// (kernel/power/hibernate.c:load_image_and_restore frees it).
 fn restore_woken(sources: &[&str], confidence: Confidence) -> Finding {
     let which = match sources {
-        [] => "The text does not name its source.".to_string(),
+        [] => "No line that was read names its source.".to_string(),
         [one] => format!("Its source is {one}."),
         many => format!("Its sources are {}.", many.join(", ")),
     };
@@ -625,7 +625,7 @@ fn source_name(said: &str) -> &str {
 /// A wakeup that ended a sleep on its way, perhaps set off inside a suspend callback.
 pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence) -> Finding {
     let which = match sources {
-        [] => "the text does not name its source (switch pm_debug_messages on).".to_string(),
+        [] => "no line that was read names its source (switch pm_debug_messages on).".to_string(),
         [one] => format!("wakeup source {one}."),
         many => format!("wakeup sources {}.", many.join(", ")),
     };

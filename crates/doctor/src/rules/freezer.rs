@@ -339,7 +339,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let (what, which) =
             if f.refusing == 1 { ("task", "which") } else { ("tasks", "which ones") };
         let text = format!(
-            "{} {what} did not freeze in {}{}; the text does not show {which}.",
+            "{} {what} did not freeze in {}{}; no line that was read shows {which}.",
             f.refusing,
             say::seconds(f.after),
             say::and_times(bare.len())
@@ -406,8 +406,8 @@ fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unname
     };
     let unnamed = match unnamed {
         0 => String::new(),
-        1 => " 1 more task refused, which the text does not show.".into(),
-        n => format!(" {n} more tasks refused, which the text does not show."),
+        1 => " 1 more task refused, which no line that was read shows.".into(),
+        n => format!(" {n} more tasks refused, which no line that was read shows."),
     };
     let (who, did) = (say::tasks(tasks), why.words());
     // The function is named whether or not a rule knows it.
@@ -540,7 +540,7 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
         list.iter().skip(1).filter(|q| q.runs).map(|q| q.name.to_string()).collect();
     let others = match others.len() {
         0 if hidden => format!(
-            " The text does not show which: it lists {}, which no freezing waits for.",
+            " No line that was read shows which: it lists {}, which no freezing waits for.",
             say::names(&listed)
         ),
         0 => String::new(),
@@ -612,7 +612,7 @@ fn slow(case: &Case, out: &mut Vec<Finding>) {
 pub(crate) fn took_long(worst: Ns, slow: usize, of: usize) -> Finding {
     Finding::new(("freeze-slow", Area::Freezer, Level::Slow), Confidence::Certain)
         .says(format!(
-            "Freezing took up to {} ({slow} of {of} sleeps over 1 s); the text does not say which task was last.",
+            "Freezing took up to {} ({slow} of {of} sleeps over 1 s); no line that was read says which task was last.",
             say::seconds(worst)
         ))
         .look("Record sched:sched_switch during one freezing: the last task to switch out is the one.")

@@ -120,7 +120,7 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
                 "ACPI code used it (an operation region of the firmware)".into()
             }
             (None, Some(f)) => format!("{f} used it"),
-            (None, None) => "the text does not say who used it".into(),
+            (None, None) => "no line that was read says who used it".into(),
         };
         // Mails rarely have the whole sleep around a warning.
         let awake = !case.attempts.is_empty() && !inside(case, first)
@@ -191,9 +191,8 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     let Some(m) = late.first() else { return };
     let by = users.iter().map(|u| owner(&u.text)).collect::<Vec<_>>();
     let user = match &by[..] {
-        [] => {
-            "so whoever used it then could not be served; the text does not name the user.".into()
-        }
+        [] => "so whoever used it then could not be served; no line that was read names the user."
+            .into(),
         [..] => format!(
             "so {}, which complains right behind it, used it then and could not be served.",
             by.iter().map(say::device).collect::<Vec<_>>().join(" and ")

@@ -93,7 +93,7 @@ fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
             .says(format!(
-                "The log of a boot ends in the sleep of line {}{mode}, and {follows}. How far it came after the last line the text does not show.",
+                "The log of a boot ends in the sleep of line {}{mode}, and {follows}. No line that was read shows how far it came after that.",
                 first.line
             ))
             .look("A second time with no_console_suspend, or pm_trace (it sets the clock), tells where it stopped; a battery that ran empty tells nothing of the kernel.")
@@ -171,7 +171,7 @@ fn told<'a>(
                 said[0].line,
                 mode(a)
             ))
-            .look("What ran last the text does not show: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
+            .look("No line that was read shows what ran last: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
             .when(Some(Direction::Resume), None)
             .shown_by(lines([&said[0], last, m])),
     )

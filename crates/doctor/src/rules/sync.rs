@@ -226,7 +226,7 @@ pub(crate) fn took_long(median: Ns, of: usize, worst: Ns) -> Finding {
         ),
     };
     Finding::new(("sync-share", Area::Sync, Level::Slow), Confidence::Certain)
-        .says(format!("Writing dirty data {text}; the text does not say which disk."))
+        .says(format!("Writing dirty data {text}; no line that was read says which disk."))
         .look("Write it before: dormouse sync --hook DIR makes the unit. The kernel's own sync stays on and is short then.")
         .costs(cost)
 }

@@ -54,9 +54,11 @@ fn gave_up(case: &Case, out: &mut Vec<Found>) {
             Some((provider, by)) => {
                 format!("{} that never came ({by} in the stack asked for it)", provider.name())
             }
-            None => "a provider that never came; which, the text does not say (a power domain, an \
+            None => {
+                "a provider that never came; which, no line that was read says (a power domain, an \
                      IOMMU, a pin controller)"
-                .into(),
+                    .into()
+            }
         };
         let ended = match (failed, devices.len()) {
             (0, _) => String::new(),
@@ -97,7 +99,7 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     let cards = match cards.len() {
         0 => String::new(),
         n => format!(
-            " {} {} for its parts; whether this is one, the text does not say.",
+            " {} {} for its parts; whether this is one, no line that was read says.",
             names(&cards),
             verb(n, "waits", "wait")
         ),

@@ -205,7 +205,7 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
             );
             shown.push(i);
         }
-        None => words += " What held it, the text does not say.",
+        None => words += " What held it, no line that was read says.",
     }
     if let Some((_, i, name, _, times)) = reason {
         words += &format!(

@@ -69,7 +69,7 @@ fn tables(case: &Case, out: &mut Vec<Finding>) {
             "Not met were {count} ({list}), when it was read. They blocked nothing if the S0ix test passed, as the writer says: a part that works while the machine sleeps may stay on."
         ),
         _ => format!(
-            "Not met were {count} ({list}), when it was read. That alone proves no blocker: the text does not show that a sleep failed, and a machine that is awake meets few of them."
+            "Not met were {count} ({list}), when it was read. That alone proves no blocker: no line that was read shows that a sleep failed, and a machine that is awake meets few of them."
         ),
     };
     let passed = passed.filter(|_| !deep && rule.2 == Level::Note);
@@ -158,7 +158,7 @@ fn constraints(case: &Case, out: &mut Vec<Finding>) {
     let tail = match (slept, failed) {
         (true, _) => " The hardware slept all the same: they blocked nothing.",
         (_, true) => " Each of them can have kept the platform awake.",
-        _ => " That a sleep failed, the text does not show.",
+        _ => " No line that was read shows that a sleep failed.",
     };
     let confidence = if failed { Confidence::Likely } else { Confidence::Guess };
     let f = Finding::new(

@@ -501,7 +501,7 @@ fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
         return Some(new(Level::Note).says(format!("The battery had more after the sleep than before ({} to {}): it was charged, or the gauge was set anew. Of what the sleep cost this says nothing.", figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
     }
     let Some(seconds) = c.seconds.filter(|s| *s > 0) else {
-        return Some(new(Level::Note).says(format!("The sleep took {} of the battery ({} to {}). How long it was, the text does not say, so there is no figure for an hour.", figure(c.of, used), figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
+        return Some(new(Level::Note).says(format!("The sleep took {} of the battery ({} to {}). How long it was, no line that was read says, so there is no figure for an hour.", figure(c.of, used), figure(c.of, c.from), figure(c.of, c.to))).shown_by(shown));
     };
     if used <= c.step && c.of == Gauge::Percent {
         let most = (used + c.step).saturating_mul(3_600) / seconds;
@@ -628,7 +628,7 @@ fn claimed(case: &Case) -> Option<Finding> {
         (_, Some(s)) => (s, "by the words of the writer".into()),
         (None, None) if told.is_some() => (told.unwrap_or(1), "by the times in the text".into()),
         _ => {
-            return Some(new(Level::Note).says(format!("The writer says that a sleep took {what} of the battery; how long it was, the text does not say.")));
+            return Some(new(Level::Note).says(format!("The writer says that a sleep took {what} of the battery; how long it was, no line that was read says.")));
         }
     };
     let Some(p) = d.percent else {

@@ -320,7 +320,7 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
                 time(by),
                 p.of_length(),
                 if p.length.is_none() {
-                    " How long the sleep was, the text does not say."
+                    " How long the sleep was, no line that was read says."
                 } else {
                     ""
                 }
@@ -345,7 +345,7 @@ fn slept(case: &Case, pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
         let slept = turns::asleep(case)
             .and_then(|(s, n)| Some((u64::try_from(s).ok().filter(|s| fits(*s))?, n)));
         let length = slept.map_or_else(
-            || "How long the sleep was, the text does not say.".into(),
+            || "How long the sleep was, no line that was read says.".into(),
             |(s, n)| {
                 let took = time(s.saturating_mul(1_000_000));
                 match n {
@@ -422,7 +422,7 @@ fn never(case: &Case, out: &mut Vec<Finding>) {
     let also = system.map_or(String::new(), |s| format!(" So {} cannot count either.", s.2.name));
     let shallow = states.iter().min().copied().unwrap_or(0);
     let f = Finding::new(("mode-name-only", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!("The processor's package never idled: none of its states counted, not even C{shallow}.{also} What keeps it is on the processor's side (a busy CPU, graphics, a device that asks for a short latency), not a part of the platform that stays on; the text does not name it."))
+        .says(format!("The processor's package never idled: none of its states counted, not even C{shallow}.{also} What keeps it is on the processor's side (a busy CPU, graphics, a device that asks for a short latency), not a part of the platform that stays on; no line that was read names it."))
         .look("Look at turbostat for a CPU that never idles, at ltr_show, and whether these counters work on this machine at all.")
         .shown_by(all.iter().map(|c| Evidence::from(c.1)).take(2))
         .shown_by(system.map(|s| Evidence::from(s.1)));

@@ -274,7 +274,9 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
         let of = told.iter().find_map(|s| s.1.done).map_or(String::new(), |d| format!(" of {d}"));
         let f = Finding::new(("round-failed", Area::Abort, Level::Broken), sure_of(s))
             .at("asleep")
-            .says(format!("Of the rounds {n}{of} failed{name}; which, the text does not show."))
+            .says(format!(
+                "Of the rounds {n}{of} failed{name}; which, no line that was read shows."
+            ))
             .look("Read the kernel's log of the round that failed.")
             .shown_by([Evidence::from(*item)]);
         out.push(f);

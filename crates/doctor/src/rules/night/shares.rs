@@ -189,7 +189,7 @@ fn depth(t: &Table<'_>) -> Finding {
             share(s)
         )),
         (Some(s), Some((10, _))) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
-            .says(format!("The machine slept in name only: {package}, and SYS%LPI was {} at most. What keeps the platform awake is outside the processor; the text does not name it.", share(s)))
+            .says(format!("The machine slept in name only: {package}, and SYS%LPI was {} at most. What keeps the platform awake is outside the processor; no line that was read names it.", share(s)))
             .look("Read slp_s0_debug_status or substate_requirements of pmc_core after such a sleep: what is not met names the part."),
         // Nothing is deeper, by this table; of the platform it says nothing.
         (None, Some((n, s))) if asleep && last && n >= SLEEPS && s >= MOST => f("mode-hardware", Level::Note, Confidence::Likely)
@@ -197,7 +197,7 @@ fn depth(t: &Table<'_>) -> Finding {
         (None, Some((_, s))) if !asleep && last && s >= MOST => f("block-package", Level::Note, Confidence::Certain)
             .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep.", if t.asleep == Some(false) { "Awake: " } else { "" })),
         (system, _) if asleep => f("mode-name-only", Level::Risk, Confidence::Likely)
-            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; the text does not name it.", system.map_or(if last { " and no more".into() } else { " and never deeper".into() }, |s| format!(" and SYS%LPI was {} at most", share(s)))))
+            .says(format!("The machine slept in name only: {package}{}. What keeps it is on the processor's side, or a device that asks for a short latency; no line that was read names it.", system.map_or(if last { " and no more".into() } else { " and never deeper".into() }, |s| format!(" and SYS%LPI was {} at most", share(s)))))
             .look("ltr_show of pmc_core lists what devices ask for; lspci -vv shows which links have ASPM off."),
         _ => f("block-package", Level::Note, Confidence::Certain)
             .says(format!("{}In this measurement {package}{deeper}. It says nothing of a sleep{}.", if t.asleep == Some(false) { "Awake: " } else { "" }, if last { "" } else { ", and the text does not prove what kept it" }))
@@ -242,7 +242,7 @@ fn changed(case: &Case, a: &Table<'_>, b: &Table<'_>) -> Option<Finding> {
     };
     let left = match (system(a), system(b), b.rows[0].1.system()) {
         (r, s, Some(_)) if s < WORTH => format!(
-            " SYS%LPI was {} before it and {} after: something else still keeps the platform awake, and the text does not name it.",
+            " SYS%LPI was {} before it and {} after: something else still keeps the platform awake, and no line that was read names it.",
             share(r),
             share(s)
         ),

@@ -50,10 +50,10 @@ fn at_zero(case: &Case, out: &mut Vec<Finding>) {
     let said = match &names[..] {
         // Of a measurement, and not of all since the start.
         [PLATFORM] => format!(
-            "{PLATFORM} is 0: the platform did not sleep while that was measured. Awake that is as it should be; over an s2idle sleep it slept in name only. The text does not show over which it was."
+            "{PLATFORM} is 0: the platform did not sleep while that was measured. Awake that is as it should be; over an s2idle sleep it slept in name only. No line that was read shows over which it was."
         ),
         names => format!(
-            "The platform's own {} at 0 ({}): of its hardware's sleep nothing was counted since the start. Before the first s2idle sleep that is as it should be; behind one it slept in name only. The text shows no such sleep.",
+            "The platform's own {} at 0 ({}): of its hardware's sleep nothing was counted since the start. Before the first s2idle sleep that is as it should be; behind one it slept in name only. No line that was read shows such a sleep.",
             if names.len() > 1 { "counters of sleep stand" } else { "counter of sleep stands" },
             names.join(", ")
         ),
