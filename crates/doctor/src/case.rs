@@ -26,6 +26,8 @@ pub struct Case {
     /// Lines between messages that are none, and not empty: they stand for others, or are the
     /// rest of one.
     pub omitted: Vec<u64>,
+    /// Lines that are quoted from an earlier mail, or set apart like that.
+    pub quoted: Vec<u64>,
     /// Lines that are comments of a configuration.
     pub noted: Vec<u64>,
     /// Tasks that waited while the machine was looked at; none of a text.

@@ -2,8 +2,11 @@
 //! its update, of a fault that is mended. It is no state of the machine now.
 
 use crate::case::Case;
+use crate::denied;
 use crate::finding::{Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::reason::NONE;
+use crate::remedy::{self, cut};
 use std::collections::HashMap;
 
 /// So many sentences above an excerpt say what it is, and so many below it.
@@ -78,6 +81,23 @@ fn has(sentence: &str, words: &[&str]) -> bool {
     words.iter().any(|w| lower.find(w).is_some_and(fact)) && !lower.trim_end().ends_with('?')
 }
 
+/// Parts that somebody changed, and how he says that it was that: `New cable, gone since a week`.
+const CHANGED: [&str; 7] =
+    ["new ", "other ", "another ", "different ", "replac", "swapp", "exchang"];
+const PARTS: [&str; 4] = ["cable", "psu", "power supply", "adapter"];
+const SINCE: [&str; 4] = ["gone since", "gone for", "no errors since", "fine since"];
+
+/// Whether a part was changed, and that mended it.
+fn mended(sentence: &str) -> bool {
+    let lower = sentence.to_ascii_lowercase();
+    let has = |list: &[&str]| list.iter().any(|w| lower.contains(w));
+    has(&CHANGED)
+        && has(&PARTS)
+        && has(&SINCE)
+        && !UNLESS.iter().any(|w| lower.contains(w) && *w != "never")
+        && !lower.trim_end().ends_with('?')
+}
+
 /// Whether somebody says something in words.
 fn is_sentence(m: &Message) -> bool {
     !m.trust.is_of_a_kernel() && m.text.trim().contains(' ')
@@ -101,7 +121,7 @@ fn said(case: &Case, at: usize) -> Option<&Message> {
         has(&joined(high, low), &AHEAD).then_some(low)
     };
     let ahead = ahead.copied().or_else(wrapped);
-    ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND)))
+    ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND) || mended(&m.text)))
 }
 
 /// The words with which the writer closes his whole report: it is over, whatever its logs show.
@@ -131,8 +151,27 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "fixed" => matches!(next, "in" | "by" | "with"),
             _ => false,
         };
-        let says = begins || OVER.iter().any(|w| said.contains(w));
-        let open = ["not ", "n't ", "never ", "?", "until", " if ", "when"];
+        // Names and addresses are resolved, too.
+        let what = ["this", "it ", "it's", "issue", "problem", "bug", "that", "thread", "case"];
+        let of_it = || what.iter().any(|w| said.contains(w));
+        let says = begins || OVER.iter().any(|w| said.contains(w)) && of_it();
+        // One of two troubles is over, and the other is not.
+        let open = [
+            "not ",
+            "n't ",
+            "never ",
+            "?",
+            "until",
+            " if ",
+            "when",
+            " but ",
+            "still",
+            "however",
+            "except",
+            "partly",
+            "partially",
+            "another",
+        ];
         says && !open.iter().any(|w| said.contains(w))
     };
     case.messages.iter().filter(|m| m.trust == Trust::Prose).find(over)
@@ -141,13 +180,49 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
 /// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 100;
 
+/// How the sentence of a finding begins of which the writer says that it is over.
+const OVER: &str = "The writer says that it is over: ";
+
+/// Whether the writer says of a finding that it is over.
+pub fn is_over(f: &Finding) -> bool {
+    f.level == Level::Note && f.sentence.starts_with(OVER)
+}
+
+/// Makes of a finding what it was: a fault of then, that something helped against.
+fn close(case: &Case, f: &mut Finding, m: &Message) {
+    let helped = remedy::told(case);
+    let words = match &helped {
+        Some((words, by)) if by.line != m.line => {
+            format!(" What helped, in the writer's words: \"{words}\".")
+        }
+        _ => String::new(),
+    };
+    // Who says what helped names what it was.
+    if let Some(at) = f.sentence.find(NONE).filter(|_| helped.is_some()) {
+        let end = f.sentence[at..].find('.').map_or(f.sentence.len(), |e| at + e + 1);
+        f.sentence.replace_range(at..end, "");
+        f.sentence = f.sentence.replace("  ", " ").trim_end().to_string();
+    }
+    f.level = Level::Note;
+    f.sentence = format!("{OVER}\"{}\".{words} What it was: {}", quoted(m), f.sentence);
+    let by = helped.map(|h| h.1).filter(|by| by.line != m.line);
+    for m in [Some(m), by].into_iter().flatten() {
+        f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+    }
+    // Nobody need look for it any more.
+    f.advice.clear();
+}
+
 /// Lowers what all its lines tell of an earlier time, and quotes who says that it is over.
 pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
-    let speaks = |m: &Message| is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND));
+    let denial = denied::said(case);
+    let speaks = |m: &Message| {
+        is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND) || mended(&m.text))
+    };
     let wraps = |m: &[Message]| m.iter().all(is_sentence) && has(&joined(&m[0], &m[1]), &AHEAD);
     let past = case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps);
     let over = closed(case);
-    if !past && over.is_none() {
+    if !past && over.is_none() && denial.is_none() {
         return;
     }
     let mut places: HashMap<u64, usize> = HashMap::new();
@@ -156,25 +231,36 @@ pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
     }
     for f in findings.iter_mut().filter(|f| f.level != Level::Note) {
         let of = |e: &Evidence| said(case, *places.get(&e.line)?);
-        let told: Option<Vec<&Message>> = f.evidence.iter().map(of).collect();
+        // What somebody says of it is no line of it.
+        let own = f.evidence.iter().any(|e| !e.doubtful);
+        let its = f.evidence.iter().filter(|e| !own || !e.doubtful);
+        let told: Option<Vec<&Message>> = its.map(of).collect();
         let first = told.as_ref().and_then(|t| t.first()).copied();
-        let Some(m) = first.or(over) else { continue };
-        let tells = if first.is_some() {
-            f.confidence = Confidence::Guess;
-            f.level = f.level.max(Level::Risk);
-            "The text tells that as of an earlier time"
-        } else {
-            "The writer says that it is over"
-        };
-        f.sentence += &format!(" {tells}: \"{}\".", quoted(m));
-        f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+        // What is said to be of then is; a denial alone is of another machine.
+        if let Some((words, m)) = &denial
+            && first.is_none_or(|f| f.line == m.line)
+            && denied::is_quoted(case, f)
+        {
+            denied::lower(f, words, m);
+            continue;
+        }
+        match (first, over) {
+            (Some(m), _) => {
+                f.confidence = Confidence::Guess;
+                f.level = f.level.max(Level::Risk);
+                f.sentence +=
+                    &format!(" The text tells that as of an earlier time: \"{}\".", quoted(m));
+                f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+            }
+            (None, Some(m)) => close(case, f, m),
+            (None, None) => {}
+        }
     }
 }
 
 /// The beginning of a sentence, to quote.
-fn quoted(m: &Message) -> &str {
-    let words = m.text.trim().trim_end_matches([':', '.']);
-    &words[..words.floor_char_boundary(QUOTED)]
+fn quoted(m: &Message) -> String {
+    cut(m.text.trim().trim_end_matches([':', '.']), QUOTED)
 }
 
 /// A sentence that goes on in the next line.
@@ -196,6 +282,8 @@ mod tests {
         ] {
             assert!(has(past, &AHEAD) || has(past, &BEHIND), "{past}");
         }
+        assert!(mended("New cable, gone since a week. LPM was off."));
+        assert!(!mended("The wifi is gone since the update.") && !mended("Is a new cable fine?"));
         for now in [
             "This is not fixed in 6.99:",
             "I hope that is fixed soon.",

@@ -18,6 +18,8 @@
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
 //! | what a text tells as of an earlier time | `earlier` |
+//! | headings that part two measurements | `border` |
+//! | whose quoted log the writer denies for his machine, and what helped him | `denied`, `remedy` |
 //! | what comments of a configuration tell | `noted` |
 //! | what its writer gives as a reason, where no rule has one | `reason` |
 //! | messages, values and cycles as evidence | `evidence` |
@@ -39,8 +41,10 @@
 #![forbid(unsafe_code)]
 
 pub mod attempt;
+pub mod border;
 mod case;
 mod complaint;
+mod denied;
 pub mod depth;
 mod earlier;
 mod evidence;
@@ -62,6 +66,7 @@ pub mod phases;
 mod reason;
 pub mod recorded;
 pub mod refusal;
+mod remedy;
 mod report;
 mod rules;
 mod runtime;
@@ -77,9 +82,11 @@ pub mod waits;
 pub mod way;
 mod words;
 
+pub use rules::patch::MEASURED;
 pub use rules::ready::NO_STATE;
 
 pub use case::Case;
+pub use earlier::is_over;
 pub use judged::JudgedCase;
 pub use messages::Messages;
 pub use report::{First, Report, Sleep, answer, is_crash, sorted, tells_depth, told_of_sleep};
@@ -109,6 +116,7 @@ pub fn judge(case: &Case) -> Report {
     leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);
+    rules::patch::without(case, &mut findings);
     sorted(&mut findings);
     let sleep = |a: &Attempt| Sleep {
         mode: a.mode.clone(),

@@ -1,10 +1,12 @@
 //! What the doctor says of a text or a recording.
 
+use crate::earlier::is_over;
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
 use crate::rules::drawn::DRAWN;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
+use crate::rules::patch::{MEASURED, SHARES};
 use crate::rules::way::network::{DOWN, TOLD};
 use dormouse_base::time::Ns;
 use std::borrow::Borrow;
@@ -66,10 +68,12 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 }
 
 /// Whether a finding blames nobody and is no comfort either: a counter that counted nothing, a
-/// network that is not back, a drain that the writer tells of. It stands before other notes.
+/// network that is not back, a drain that the writer tells of, a fault that is over. It stands
+/// before other notes.
 fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
-    f.level == Level::Note && (zero::RULES.contains(&f.id) || [DOWN, DRAWN].contains(&f.id) || told)
+    let alone = matches!(f.id, DOWN | DRAWN | MEASURED | SHARES);
+    f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || is_over(f))
 }
 
 /// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of
@@ -106,7 +110,7 @@ pub fn answer<'a>(
     longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let told = f.id == WAKER || f.id == DOUBT;
+        let told = matches!(f.id, WAKER | DOUBT | MEASURED) || is_over(f);
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
         let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
@@ -173,6 +177,7 @@ impl Report {
         Some(match (f.id, f.level, not_judged) {
             (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
             (HELD | DRIVER, Level::Note, None) => First::Answer(f),
+            _ if is_over(f) => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),

@@ -139,6 +139,8 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         examples: &examples,
         messages,
         noted: noted::comments(bytes),
+        quotes: memchr::memmem::find(bytes, b"\n>").is_some() || bytes.starts_with(b">"),
+        quoted: Vec::new(),
         boots: Vec::new(),
         damaged: 0,
     };
@@ -161,7 +163,8 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let Listener { mut messages, boots, noted, .. } = listener;
+    let Listener { mut messages, boots, noted, mut quoted, .. } = listener;
+    quoted.sort_unstable();
     whole_logs(&mut messages);
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
     let second = |&(first, last): &(u64, u64)| Place {
@@ -174,7 +177,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     };
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
-    (case.boots, case.omitted, case.noted) = (boots, omitted, noted);
+    (case.boots, case.omitted, case.noted, case.quoted) = (boots, omitted, noted, quoted);
     case.night = night::read(bytes);
     case.way = if newest_first {
         case.night.clocks_turn();
@@ -223,6 +226,9 @@ struct Listener<'a> {
     examples: &'a Examples,
     messages: Vec<Message>,
     noted: Vec<u64>,
+    /// Some line begins like a quotation; which of the messages do.
+    quotes: bool,
+    quoted: Vec<u64>,
     boots: Vec<u64>,
     damaged: u64,
 }
@@ -252,6 +258,9 @@ impl Listener<'_> {
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
         let trust = if fenced { Trust::Shown } else { trust };
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
+        if self.quotes && self.lines.at(at).starts_with(b">") {
+            self.quoted.push(at);
+        }
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
         let noted = self.noted.binary_search(&at).is_ok();

@@ -49,6 +49,13 @@ pub enum Report {
         /// It was to sleep.
         of: Option<u64>,
     },
+    /// Its timer was to end the sleep after so long.
+    Timer {
+        /// In ms.
+        ms: u64,
+    },
+    /// What the report marks as wrong besides the sleep itself.
+    Marked(String),
     /// It entered its own state so often in the cycle.
     Entries(u64),
 }

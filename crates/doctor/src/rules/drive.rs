@@ -2,9 +2,10 @@
 //! those of their link can do; and other disks that do not answer, in texts without a sleep.
 
 use super::abort::owner;
+use super::sata;
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use dormouse_base::say;
 use std::collections::BTreeSet;
@@ -62,7 +63,7 @@ fn given_up(case: &Case, told: &mut BTreeSet<String>, out: &mut Vec<Finding>) {
                 ))
                 .because(
                     "It lost its power or its link. Whether a power state did that, a sleep, the \
-                     link or the drive itself, the text does not say.",
+                     link or the drive itself, no line that was read says.",
                 )
                 .look("See what the kernel said of it first: dmesg | grep -e nvme -e pcieport -e AER.")
                 .of_devices([device])
@@ -113,11 +114,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             Some(m) => format!(
                 "Just before, {} could not be brought from D3cold to D0: it had lost its power or \
                  its link. Who took that, its port, its host or firmware, and whether a sleep did, \
-                 the text does not say.",
+                 no line that was read says.",
                 owner(&m.text).name
             ),
             None if case.attempts.is_empty() => {
-                format!("{REASON} Whether a sleep stands before it, the text does not say.")
+                format!("{REASON} Whether a sleep stands before it, no line that was read says.")
             }
             None => REASON.into(),
         })
@@ -186,17 +187,27 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
             let often = if all.len() > 1 { format!(" {} times", all.len()) } else { String::new() };
             let said = code.map_or(String::new(), |e| format!(": {}", say::told(e)));
             let level = if sleeps { Level::Broken } else { Level::Risk };
+            let link = sata::said(case, stem);
+            let tried = sata::tried(case);
+            let tells = tried
+                .as_ref()
+                .map_or(String::new(), |(words, _)| format!(" The writer says: \"{words}\"."));
             let mut f = Finding::new(("disk-silent", Area::Storage, level), Confidence::Certain)
-                .says(format!("{} {what}{often}{said}.", say::device(&device)))
-                .because(match sleeps {
-                    true => "The link did not change its power state; why, the text does not say.",
-                    false => {
-                        "Whether a power state of the disk or of its link is the reason, the \
-                             text does not say: a bad cable, supply or disk looks the same."
+                .says(format!("{} {what}{often}{said}.{tells}", say::device(&device)))
+                .because(match (&link, sleeps) {
+                    (_, true) => {
+                        "The link did not change its power state; why, no line that was read says."
+                    }
+                    (Some(link), _) => &link.words,
+                    (None, false) => {
+                        "Whether a power state of the disk or of its link is the reason, no line \
+                         of the kernel that was read says: a bad cable, supply or disk looks the \
+                         same."
                     }
                 })
                 .of_devices([device])
-                .shown_by(lines(all.iter().copied().take(2)));
+                .shown_by(lines(all.iter().copied().take(2).chain(link.as_ref().map(|l| l.line))))
+                .shown_by(tried.map(|(_, m)| Evidence { doubtful: true, ..Evidence::from(m) }));
             f.about.error = code;
             out.push(f);
         }
@@ -235,6 +246,20 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("ata3 did not answer a reset") && found[0].contains("2 times"));
         assert!(found[1].contains("mmcblk2 did not answer"), "{found:?}");
+        // What the link says of itself, and not that of another port.
+        let why = |flags: &str| {
+            let link = format!("ata3: SError: {{ {flags} }}");
+            let other = "ata4: SError: { DevExch }";
+            let command = "ata3.00: failed command: READ DMA";
+            let all = [link.as_str(), other, command].map(|l| (1, l));
+            let mut out = Vec::new();
+            judge(&Case::of_log(&all), &mut out);
+            out[0].why.clone()
+        };
+        assert!(why("UnrecovData BadCRC").contains("damaged over it (UnrecovData, BadCRC)"));
+        assert!(why("CommWake").contains("it changed (CommWake): it left a power state"));
+        assert!(why("PHYRdyChg 10B8B").contains("(PHYRdyChg) and that data came damaged"));
+        assert!(why("").contains("no line of the kernel that was read says"), "{}", why(""));
         assert!(ids(&["ata3: SATA link up 6.0 Gbps", "mmc2: new HS400 MMC card"]).is_empty());
     }
 

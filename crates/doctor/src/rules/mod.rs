@@ -22,6 +22,7 @@ mod line;
 mod looped;
 pub(crate) mod mode;
 pub(crate) mod night;
+pub(crate) mod patch;
 mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
@@ -29,6 +30,7 @@ mod power_state;
 pub(crate) mod ready;
 mod reset;
 mod rpm;
+mod sata;
 mod source;
 mod spm;
 mod stuck;
@@ -75,6 +77,7 @@ pub(crate) const ALL: [Rule; 33] = [
     image::judge,
     pause::judge,
     drive::judge,
+    patch::judge,
     way::judge,
     wake::at_once,
     looped::judge,

@@ -22,10 +22,32 @@ impl Log<'_> {
             // What comes next is of that kernel.
             self.when = None;
         }
+        if r.time.is_none() && !r.fresh {
+            self.part(text);
+        }
         let introduces = r.time.is_none() && self.c.serial > 0 && text.ends_with(b":");
         if introduces && text.split(|b| *b == b' ').count() >= 5 {
             self.prose = Some((self.c.serial, at));
         }
+    }
+}
+
+impl Log<'_> {
+    /// Ends the open attempt at the second of two headings that part measurements, such as
+    /// `Before:` and `After:`: what follows is no part of it.
+    pub(super) fn part(&mut self, text: &[u8]) {
+        // Few lines end so: the others cost nothing.
+        if !text.trim_ascii_end().ends_with(b":") && !text.ends_with(b"*") {
+            return;
+        }
+        let text = crate::text::lossy(text);
+        let Some(heading) = dormouse_doctor::border::heading(&text) else { return };
+        let other = self.border.as_deref().is_some_and(|b| !b.eq_ignore_ascii_case(heading));
+        if other && self.t.open_serial() != 0 {
+            self.close();
+            self.settle_loose();
+        }
+        self.border = Some(heading.into());
     }
 }
 

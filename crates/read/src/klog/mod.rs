@@ -80,6 +80,9 @@ pub(crate) fn parse_heard(
         hear(item, at);
         if !matches!(item, Item::Record(r) if examples.has(at, r.fresh)) {
             reader.item(item, at);
+        } else if let Item::Record(r) = item {
+            // What is told of a measurement is no example of one.
+            reader.log.part(r.text);
         }
     });
     if newest_first {

@@ -62,6 +62,8 @@ pub(super) struct Log<'t> {
     second_log: u64,
     /// A sentence that is no message stands after cycle `.0`, in line `.1`.
     pub(super) prose: Option<(u64, u64)>,
+    /// The last heading that parts measurements.
+    pub(super) border: Option<Box<str>>,
     /// Ends of callbacks whose begin did not come.
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
@@ -100,6 +102,7 @@ impl<'t> Log<'t> {
             first_untimed: 0,
             ever_timed: false,
             prose: None,
+            border: None,
             was_timed: false,
             skew: Ns::ZERO,
             clocks: [None; 2],
@@ -354,7 +357,7 @@ impl<'t> Log<'t> {
     }
 
     /// The open cycle ends as it stands.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.settle_cycle();
         self.t.close_cycle();
     }

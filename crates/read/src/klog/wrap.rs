@@ -75,8 +75,12 @@ fn had_room(before: &[u8], line: &[u8], rest: &[u8]) -> bool {
 const NEAR: usize = 12;
 
 /// Whether a message ends in a number after which the core says no more
-/// (drivers/base/power/main.c:pm_dev_err, __initcall_report).
+/// (drivers/base/power/main.c:pm_dev_err, __initcall_report), or with the time of a phase
+/// (dpm_show_time).
 fn is_complete(text: &[u8]) -> bool {
+    if text.ends_with(b" msecs") && text::find(text, b" of devices complete after ").is_some() {
+        return true;
+    }
     let mut words = text.rsplit(|b| *b == b' ');
     let number = words.next().and_then(|w| w.strip_prefix(b"-"));
     let number = number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit));

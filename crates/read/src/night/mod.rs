@@ -405,7 +405,11 @@ impl Reading {
         if self.hardware(text, at) {
             return Some(0);
         }
-        self.rounds(text, lower, rest, at)
+        let round = self.rounds(text, lower, rest, at);
+        if round.is_none() {
+            tool::marked(text).into_iter().for_each(|fact| self.push(at, text, fact));
+        }
+        round
     }
 
     /// A report says of the cycle above that it was over before its alarm.

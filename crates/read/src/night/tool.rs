@@ -107,9 +107,18 @@ pub(crate) fn report(text: &str) -> Option<Fact> {
         if let Some(rest) = after("In a hardware sleep state for ") {
             return Some(Report::Hardware { ms: clock(rest)?, share: share(rest) });
         }
+        if let Some(rest) = after("Suspend timer programmed for ") {
+            return Some(Report::Timer { ms: clock(rest)? });
+        }
         text.contains("Did not reach hardware sleep state").then_some(Report::NoHardware)
     };
     one().map(Fact::Report)
+}
+
+/// `❌ NVMe … not using D3cold`: what the report marks as wrong of how the machine is set up.
+pub(crate) fn marked(text: &str) -> Option<Fact> {
+    let words = text.trim().strip_prefix('\u{274c}')?.trim_start_matches(['\u{fe0f}', ' ']);
+    (words.contains(' ')).then(|| Fact::Report(Report::Marked(words.trim().into())))
 }
 
 /// What ends rtcwake before it writes to /sys/power/state (util-linux, sys-utils/rtcwake.c: the
@@ -193,6 +202,10 @@ mod tests {
         let ages = format!("In a hardware sleep state for {} days, 1:00:00", u64::MAX / 10);
         assert_eq!(of(&ages), None);
         assert_eq!(of("❌ Did not reach hardware sleep state"), Some(Report::NoHardware));
+        assert_eq!(of("Suspend timer programmed for 0:03:20"), Some(Report::Timer { ms: 200_000 }));
+        let mark = Report::Marked("NVMe Oak 1 not using D3cold".into());
+        assert_eq!(marked("❌ NVMe Oak 1 not using D3cold"), Some(Fact::Report(mark)));
+        assert_eq!(marked("✅ NVMe Oak 1 uses D3cold"), None);
         assert_eq!(of("the count increased from 4 to 9"), None);
         assert_eq!(report("| **Hardware sleep residency** | 41.3 % |"), Some(Fact::Reached));
         assert_eq!(report("| Hardware sleep residency | 0.00% |"), None);

@@ -6,6 +6,7 @@ mod android;
 mod condition;
 pub(crate) mod cost;
 pub(super) mod counted;
+mod deepest;
 mod grew;
 pub(super) mod latency;
 pub(crate) mod owner;
@@ -39,6 +40,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     latency::judge(case, out);
     condition::judge(case, out);
     zero::judge(case, out);
+    deepest::judge(case, out);
     // What is known of every night, where nothing more is.
     slept::judge(case, out);
 }

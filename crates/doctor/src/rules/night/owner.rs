@@ -7,6 +7,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::{Message, Trust};
 use crate::night::machine::{Hardware, Owner};
+use crate::night::report::Report;
 use crate::night::{Fact, Item};
 use crate::way::{Kind, Step, shown};
 use dormouse_base::say;
@@ -125,6 +126,23 @@ pub(crate) fn irq(case: &Case, number: &str, acpi: bool) -> Option<Resolved> {
             counted_pins(case, &mut r);
         }
         return Some(r);
+    }
+    // AMD's report looks the name up in that table.
+    let told = case.night.of(|f| match f {
+        Fact::Report(Report::Woke { number, name } | Report::Triggered { number, name })
+            if *number == n && !name.is_empty() =>
+        {
+            Some(name)
+        }
+        _ => None,
+    });
+    if let Some((item, name)) = { told }.next() {
+        let pins = if is_pin_controller(name) { ", a controller of pins: any of them" } else { "" };
+        return Some(Resolved {
+            words: format!("{name} (as the report names it{pins})"),
+            device: Some(name.clone()),
+            evidence: vec![Evidence::from(item)],
+        });
     }
     let known = of_a_pc(number).filter(|_| acpi)?;
     Some(Resolved { words: known.into(), ..Resolved::default() })
@@ -265,7 +283,7 @@ fn recorded(case: &Case, out: &mut Vec<Finding>) {
     let words = match &who {
         Some(r) => format!("The last sleep was ended by IRQ {n}: {}.", r.words),
         None => format!(
-            "The last sleep was ended by IRQ {n}. Whose that is, /proc/interrupts tells; the text does not."
+            "The last sleep was ended by IRQ {n}. Whose that is, /proc/interrupts tells; no line that was read does."
         ),
     };
     let mut f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
@@ -409,7 +427,7 @@ fn storm(case: &Case, out: &mut Vec<Finding>) {
         ""
     };
     let f = Finding::new(("wake-storm", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table: it storms{pins}. An interrupt that is pending ends a sleep at once; that it ended this one, the text {}.", say::grouped(most), if claimed(case, number) { "says in words alone" } else { "does not say" }))
+        .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table: it storms{pins}. An interrupt that is pending ends a sleep at once; that it ended this one, {}.", say::grouped(most), if claimed(case, number) { "the text says in words alone" } else { "no line that was read says" }))
         .look("Mask the wakeup of the devices at that line one at a time (power/wakeup), or unbind their driver, and watch whether the count stands.")
         .of_devices([Device { name: names.into(), driver: String::new() }])
         .shown_by([Evidence::from(item), Evidence::from(next.1)]);

@@ -39,6 +39,32 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if !told_depth(out) {
         out.extend(depth(&all));
     }
+    marked(&all, out);
+}
+
+/// So many marks of a report are told.
+const MARKS: usize = 3;
+
+/// Adds to a sleep in name only what the report of it marks as wrong.
+fn marked(all: &[(&Item, &Report)], out: &mut [Finding]) {
+    let of = |(i, r): &(&'_ Item, &Report)| match r {
+        Report::Marked(words) => Some((Evidence::from(*i), words.clone())),
+        _ => None,
+    };
+    let marks: Vec<(Evidence, String)> = all.iter().filter_map(of).take(MARKS).collect();
+    // Other programs have such marks, too.
+    if marks.is_empty() || all.iter().all(|a| of(a).is_some()) {
+        return;
+    }
+    let words: Vec<String> = marks.iter().map(|m| format!("\"{}\"", m.1)).collect();
+    let only = |f: &&mut Finding| f.id == "mode-name-only" && f.level == Level::Risk;
+    for f in out.iter_mut().filter(only) {
+        f.sentence += &format!(
+            " The report marks as wrong: {}; that it kept the hardware awake, no line that was read says.",
+            words.join(", ")
+        );
+        f.evidence.extend(marks.iter().map(|m| m.0.clone()));
+    }
 }
 
 /// What a test says of a sleep that was too short.

@@ -1,0 +1,191 @@
+//! What people measure against each other: a phase with a change and without it, shares of
+//! sleeps that passed; and of which kernel the log of a patch is.
+
+use crate::border;
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::{Message, Trust};
+use crate::stage::phase_took;
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// The rule that tells of two measurements of a phase.
+pub const MEASURED: &str = "two-measurements";
+
+/// The rule that tells of two shares.
+pub(crate) const SHARES: &str = "two-shares";
+
+/// What stands under one heading: its words, its line, and the ends of phases.
+struct Under<'a> {
+    heading: &'a str,
+    line: &'a Message,
+    phases: Vec<(Direction, String, Ns, &'a Message)>,
+}
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    measured(case, out);
+    shares(case, out);
+}
+
+/// Two headings, each with the ends of the same phases below it.
+fn measured(case: &Case, out: &mut Vec<Finding>) {
+    let mut all: Vec<Under<'_>> = Vec::new();
+    for m in case.messages.iter() {
+        if !m.trust.is_of_a_kernel()
+            && let Some(heading) = border::heading(&m.text)
+        {
+            all.push(Under { heading, line: m, phases: Vec::new() });
+        } else if let Some(under) = all.last_mut()
+            && let Some((way, name, took)) = phase_took(m)
+        {
+            under.phases.push((way, name, took, m));
+        }
+    }
+    all.retain(|u| !u.phases.is_empty());
+    let [a, b] = &all[..] else { return };
+    let pair = |p: &(Direction, String, Ns, &Message)| {
+        let mut same = b.phases.iter().filter(|q| q.1 == p.1);
+        let of = a.phases.iter().filter(|q| q.1 == p.1).count();
+        // Of several sleeps a median would be needed, which `compare` has.
+        same.next().filter(|_| of == 1 && same.next().is_none()).map(|q| (q.2, q.3))
+    };
+    let pairs = a.phases.iter().filter_map(|p| Some((p, pair(p)?)));
+    let pairs: Vec<_> = pairs.filter(|(p, _)| p.2 > Ns::ZERO).take(MOST).collect();
+    if pairs.is_empty() || a.heading.eq_ignore_ascii_case(b.heading) {
+        return;
+    }
+    let words = pairs.iter().map(|(p, (then, _))| {
+        let by = ((then.0 - p.2.0) as f64 * 100.0 / p.2.0 as f64).round();
+        let sign = if by > 0.0 { "+" } else { "" };
+        format!("{} of devices {} -> {} ms ({sign}{by} %)", p.1, say::ms(p.2), say::ms(*then))
+    });
+    let words: Vec<String> = words.collect();
+    let shown = pairs.iter().flat_map(|(p, (_, m))| [p.3, *m]);
+    let rule = (MEASURED, Area::Phase, Level::Note);
+    out.push(
+        Finding::new(rule, Confidence::Certain)
+            .says(format!(
+                "Two measurements, \"{}\" and \"{}\": {}. They are of two sleeps, not of one.",
+                a.heading,
+                b.heading,
+                words.join("; ")
+            ))
+            .look("One sleep of each proves no difference: record several of both, then dormouse compare.")
+            .shown_by(lines(shown))
+            .shown_by([a.line, b.line].map(|m| Evidence { doubtful: true, ..Evidence::from(m) })),
+    );
+}
+
+/// So many phases are told.
+const MOST: usize = 4;
+
+/// `100 of 100 suspends pass with the patch, 0 of 20 without`.
+fn shares(case: &Case, out: &mut Vec<Finding>) {
+    let prose: Vec<&Message> = case.messages.iter().filter(|m| m.trust == Trust::Prose).collect();
+    let told = prose.iter().enumerate().find_map(|(i, m)| {
+        let next = prose.get(i + 1).filter(|n| n.line == m.line + 1);
+        let text = [m.text.trim(), next.map_or("", |n| n.text.trim())].join(" ");
+        let found = text.split(". ").find_map(|s| Some((s, with_and_without(s)?)))?;
+        Some((*m, found.0.trim().trim_end_matches('.').to_string(), found.1))
+    });
+    let Some((m, sentence, [with, without])) = told else { return };
+    let rule = (SHARES, Area::Abort, Level::Note);
+    out.push(
+        Finding::new(rule, Confidence::Guess)
+            .says(format!(
+                "With the change {} of {} passed, without it {} of {}, says the writer: \"{}\".",
+                with.0,
+                with.1,
+                without.0,
+                without.1,
+                crate::remedy::cut(&sentence, QUOTED)
+            ))
+            .shown_by([Evidence { doubtful: true, ..Evidence::from(m) }]),
+    );
+}
+
+/// So many bytes of such a sentence are quoted.
+const QUOTED: usize = 160;
+
+/// A share: so many of so many.
+type Share = (u32, u32);
+
+/// The two shares of a sentence about sleeps, of which each stands before its word.
+fn with_and_without(sentence: &str) -> Option<[Share; 2]> {
+    let lower = sentence.to_ascii_lowercase();
+    let of_sleep = ["suspend", "resume", "sleep", "hibernat", "s2idle", "cycle", "wake"];
+    if !of_sleep.iter().any(|w| lower.contains(w)) {
+        return None;
+    }
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let number = |w: &&str| w.parse::<u32>().ok();
+    let share = |at: usize| {
+        let [n, by, of] = words.get(at..at + 3)? else { return None };
+        let of = number(of).filter(|_| matches!(*by, "of" | "in"))?;
+        number(n).filter(|n| *n <= of && of > 0).map(|n| (n, of))
+    };
+    let [mut with, mut without] = [None; 2];
+    let mut last = None;
+    for (at, word) in words.iter().enumerate() {
+        last = share(at).or(last);
+        let open = match *word {
+            "with" | "patched" | "after" => &mut with,
+            "without" | "unpatched" | "before" => &mut without,
+            _ => continue,
+        };
+        if open.is_none() {
+            *open = last.take();
+        }
+    }
+    Some([with?, without?])
+}
+
+/// Says of findings of a patch's description that its log is of the kernel without it: what
+/// stands above `Signed-off-by:` of a mail with a patch describes what it mends
+/// (Documentation/process/submitting-patches.rst), but for what a heading tells apart.
+pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
+    let prose = |m: &&Message| !m.trust.is_of_a_kernel();
+    let begins = |word: &str| {
+        let found = case.messages.iter().filter(prose).find(|m| m.text.trim().starts_with(word));
+        found.map(|m| m.line)
+    };
+    let Some(signed) = begins("Signed-off-by: ") else { return };
+    let subject = || {
+        let mut head = case.messages.iter().filter(prose).filter(|m| m.line < signed);
+        head.any(|m| m.text.starts_with("Subject: ") && m.text.contains("[PATCH"))
+    };
+    if !subject() && begins("Fixes: ").is_none() && begins("diff --git ").is_none() {
+        return;
+    }
+    let parted = case.messages.iter().filter(prose).any(|m| border::heading(&m.text).is_some());
+    let above = |e: &Evidence| e.line > 0 && e.line < signed;
+    for f in findings.iter_mut().filter(|f| f.level != Level::Note && !parted) {
+        if f.evidence.iter().all(above) {
+            f.sentence += " The text is a patch: its log is taken as one of the kernel without it.";
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_with_a_change_and_without_are_read() {
+        let of = with_and_without;
+        let passed = "100 of 100 suspends pass with the patch, 0 of 20 without";
+        assert_eq!(of(passed), Some([(100, 100), (0, 20)]));
+        let other = "Before, hm: 3 of 10 resumes worked before the change, 10 of 10 after it";
+        assert_eq!(of(other), Some([(10, 10), (3, 10)]));
+        for none in [
+            "2 of 4 CPUs were on with the patch, 1 of 4 without",
+            "5 of 4 suspends with it, 1 of 2 without",
+            "All suspends pass with the patch, none without",
+        ] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}
