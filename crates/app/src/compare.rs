@@ -3,6 +3,7 @@
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_base::capture::Capture;
+use dormouse_doctor::{MEASURED, border};
 use dormouse_machine::recording::Recording;
 use dormouse_read::{Given, Options, read_bytes};
 use dormouse_sleep::analyse::answer::is_comparable;
@@ -56,6 +57,11 @@ impl Side {
         Ok(Side::new(label, captures))
     }
 
+    /// What it is called.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// Its captures.
     pub fn captures(&self) -> impl Iterator<Item = &Capture> {
         self.captures.iter().map(|c| &*c.0)
@@ -84,6 +90,30 @@ pub fn sides(sides: &[Side], across_modes: bool) -> Result<Comparison<'_>> {
 pub fn parts<'a>(a: &'a Side, b: &'a Side) -> Option<Excerpts<'a>> {
     let whole = |s: &Side| s.captures().flat_map(|c| &c.cycles).any(is_comparable);
     if whole(a) && whole(b) { None } else { excerpts(&a.subject(), &b.subject()) }
+}
+
+/// Two measurements of one text that headings part (`Before:`, `After:`), with those as labels.
+///
+/// # Errors
+/// If the text cannot be read.
+pub fn halves(given: &Given) -> Result<Option<[Side; 2]>> {
+    let told = given.said()?.iter().find_map(|t| {
+        let findings = &t.case.report().findings;
+        findings.iter().find(|f| f.id == MEASURED).map(|f| f.evidence.clone())
+    });
+    let Some(evidence) = told else { return Ok(None) };
+    let [.., a, b] = &evidence[..] else { return Ok(None) };
+    let captures = &given.sleep()?.captures;
+    let label = |text: &str| border::heading(text).unwrap_or(text).to_string();
+    let side = |heading: &str, second: bool| {
+        let half = captures.iter().map(|c| {
+            let mut c = Capture::clone(c);
+            c.cycles.retain(|x| (x.lines.first > b.line) == second);
+            c
+        });
+        Side::new(&label(heading), half.collect())
+    };
+    Ok(Some([side(&a.text, false), side(&b.text, true)]))
 }
 
 /// Callbacks of two sides that start in another order; those that pass most first.

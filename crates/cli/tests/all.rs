@@ -42,6 +42,7 @@ mod sums;
 mod told_asleep;
 mod waits;
 mod watch;
+mod whose;
 mod words;
 
 /// Shared with the tests of the writer.

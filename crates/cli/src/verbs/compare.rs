@@ -3,7 +3,7 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::compare::{Side, is_slower, parts, short_labels, sides};
+use dormouse_app::compare::{Side, halves, is_slower, parts, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::nothing::nothing_in;
 use dormouse_app::tables;
@@ -87,6 +87,15 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
         }
     }
     if let [one] = &args.inputs[..] {
+        if let Some([a, b]) = halves(&each[0])?
+            && let Some(found) = parts(&a, &b)
+        {
+            let labels = [a.label(), b.label()];
+            return terminal::print(&match args.json {
+                true => document(COMPARE, "excerpts", account::excerpts_json(&found, labels)),
+                false => account::excerpts(&found, labels, &paths),
+            });
+        }
         if dormouse_app::idle::says_none(&each[0])? {
             return Err(Usage(format!(
                 "{} says that a machine has no idle states, and nothing can be put beside that; \

@@ -93,11 +93,14 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
         if d.states.is_empty() {
             continue;
         }
+        // Beside what was read of the drive it is what a kernel would set, and not what is set.
+        let read = d.by_itself().is_some_and(|b| b != ByItself::Falls);
+        let kernel = if read { "the kernel would set" } else { "by the kernel's APST" };
         p.line(&[(
             Ink::Plain,
             &format!(
-                "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
-                "State", "most W", "entry us", "exit us", "idle W", "by the kernel's APST"
+                "  {:<10}{:>10}{:>12}{:>12}{:>12}  {kernel}",
+                "State", "most W", "entry us", "exit us", "idle W"
             ),
         )]);
         for (s, e) in d.states.iter().zip(d.by_kernel()) {

@@ -17,6 +17,7 @@ use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
+use dormouse_doctor::finding::Level;
 use dormouse_sleep::analyse::answer::{Half, Known};
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::analyse::printing::slow_console;
@@ -54,7 +55,9 @@ pub(super) fn show(
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
     let list = sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
-    let warnings = trust::count_of_warnings(list.len(), failed.is_some());
+    let wrong = e.findings_of(i).any(|f| matches!(f.level, Level::Broken | Level::Risk));
+    let wrong = wrong || failed.is_some() || trust::failed(capture, cycle).is_some();
+    let warnings = trust::count_of_warnings(list.len(), wrong);
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     page.wrapped(Ink::Plain, 0, 0, &capital(&facts));
     if let Some(text) = trust::unit_of_log(&[capture]) {
@@ -81,11 +84,22 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
     let (capture, view, waits) = (&*e.capture, &e.views[i], e.waits_of(i));
     let cycle = &capture.cycles[i];
     let mut caution = trust::caution_of(capture, i);
+    let doubt = e.doubt_of(i);
     if let Some(text) = trust::failed(capture, cycle) {
+        // The first line carries what the findings doubt.
+        let text = match doubt {
+            Some(f) if dormouse_doctor::is_over(f) => headline(f),
+            Some(_) => trust::suspected(&text),
+            None => text,
+        };
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
+        if let Some(f) = doubt.filter(|f| !dormouse_doctor::is_over(f)) {
+            page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
+        }
     }
     if cycle.callbacks.is_empty() {
-        silent::show(page, &[capture], e.answer_of(i), waits, [(cycle, view)]);
+        let answer = e.answer_of(i).filter(|a| doubt.is_none_or(|d| d.id != a.id));
+        silent::show(page, &[capture], answer, waits, [(cycle, view)]);
     }
     let crash = e.crash_of(i);
     if let Some(f) = crash {

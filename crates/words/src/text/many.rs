@@ -12,6 +12,7 @@ use dormouse_base::cycle::{Began, Outcome};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
+use dormouse_doctor::finding::Level;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::{HELPS, Known};
 use dormouse_sleep::analyse::spread::{DeviceSpread, Group, PERCENTILES_FROM, Spread, groups};
@@ -65,7 +66,9 @@ pub(super) fn show(
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
-    let warnings = trust::count_of_warnings(warnings, failed.is_some());
+    let mut found = all.iter().flat_map(|e| &e.findings);
+    let wrong = found.any(|f| matches!(f.level, Level::Broken | Level::Risk));
+    let warnings = trust::count_of_warnings(warnings, wrong || failed.is_some());
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     if let Some(text) = trust::unit_of_log(&captures) {
         page.wrapped(Ink::Plain, 0, 2, &text);

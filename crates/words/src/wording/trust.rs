@@ -122,6 +122,14 @@ pub fn failed(capture: &Capture, cycle: &Cycle) -> Option<String> {
     }
 }
 
+/// The same where all that tells of it is in doubt.
+pub(crate) fn suspected(failed: &str) -> String {
+    match failed.strip_prefix("This sleep") {
+        Some(rest) => format!("A suspicion: a sleep{rest}"),
+        None => format!("A suspicion: {failed}"),
+    }
+}
+
 /// How it ended.
 pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
     match cycle.outcome {
@@ -138,7 +146,9 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
             "aborted, probably by a wakeup event".into()
         }
         Outcome::AbortedByWakeup => "aborted by a wakeup event".into(),
-        Outcome::FreezeFailed { errno: 0 } => "tasks would not freeze".into(),
+        // EBUSY is what it always is (kernel/power/process.c:try_to_freeze_tasks), and no line
+        // says so.
+        Outcome::FreezeFailed { errno: 0 | -16 } => "tasks would not freeze".into(),
         Outcome::FreezeFailed { errno } => format!("tasks would not freeze (error {errno})"),
         Outcome::ImageFailed => "the image of the hibernation was not written".into(),
         Outcome::Partial => "only part of a cycle is in the log".into(),
@@ -270,10 +280,11 @@ fn worst(list: &[Loss], capture: &Capture, cycle: Option<&Cycle>) -> Option<(Sev
     Some((worst.severity, format!("Caution: {}", warning(worst, &[capture], cycle))))
 }
 
-/// `No warnings.`, `2 warnings below.` A device that `failed` is one above.
-pub(crate) fn count_of_warnings(count: usize, failed: bool) -> String {
+/// `No warnings.`, `2 warnings below.` They are of the reading: where something is `wrong` none
+/// of them would look like an all-clear.
+pub(crate) fn count_of_warnings(count: usize, wrong: bool) -> String {
     match count {
-        0 if failed => String::new(),
+        0 if wrong => String::new(),
         0 => "No warnings.".into(),
         n => format!("{} below.", plural(n, "warning")),
     }
