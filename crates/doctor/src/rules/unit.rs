@@ -248,13 +248,28 @@ fn reads_image(case: &Case, out: &mut Vec<Finding>) {
         .find(|m| m.text.contains(UNIT) || m.line.abs_diff(first.line) <= 12);
     let status = exit.and_then(|m| m.after("status=")?.split([')', ' ', ',']).next());
     let status = status.map_or(String::new(), |s| format!(" (status {s})"));
+    let own = own_words(case, UNIT);
+    let why =
+        own.as_ref().map_or(String::new(), |(words, _)| format!(" Its own words: \"{words}\"."));
     let f = Finding::new(("image-unit-failed", Area::Hibernation, Level::Risk), Confidence::Likely)
         .says(format!(
-            "The service {UNIT} failed at this start{status}: the machine did not resume from hibernation, and started afresh. Whether an image was there, these lines do not tell."
+            "The service {UNIT} failed at this start{status}: the machine did not resume from hibernation, and started afresh.{why} Whether an image was there, these lines do not tell."
         ))
         .look("journalctl -b -k, at the words \"PM: hibernation\" and \"Image\": they say whether an image was found, and why it was not used.")
-        .shown_by(lines([first].into_iter().chain(exit)));
+        .shown_by(lines([first].into_iter().chain(exit).chain(own.map(|o| o.1))));
     out.push(f);
+}
+
+/// What the program of a unit says of its failure, in the log of the system: `Failed to write
+/// '254:1' to /sys/power/resume: Invalid argument` (systemd, src/hibernate-resume).
+fn own_words<'a>(case: &'a Case, unit: &str) -> Option<(&'a str, &'a Message)> {
+    let process = format!("{unit}[");
+    let fails =
+        |w: &str| ["ailed", "nvalid", "rror", "ould not", "annot"].iter().any(|f| w.contains(f));
+    case.messages.iter().find_map(|m| {
+        let words = m.text.split_once(process.as_str())?.1.split_once("]: ")?.1.trim();
+        fails(words).then_some((words, m))
+    })
 }
 
 /// How the process of such a unit ended, as systemd tells it in its log and in `systemctl
