@@ -172,6 +172,11 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "partially",
             "another",
         ];
+        // A thread is marked so, whatever its title was.
+        let marked = ["[solved]", "[resolved]", "[fixed]"];
+        if marked.iter().any(|w| said.trim_start().starts_with(w)) {
+            return true;
+        }
         says && !open.iter().any(|w| said.contains(w))
     };
     case.messages.iter().filter(|m| m.trust == Trust::Prose).find(over)
@@ -248,9 +253,15 @@ pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
             (Some(m), _) => {
                 f.confidence = Confidence::Guess;
                 f.level = f.level.max(Level::Risk);
-                f.sentence +=
-                    &format!(" The text tells that as of an earlier time: \"{}\".", quoted(m));
-                f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+                let words = quoted(m);
+                // What a rule quoted is not quoted again.
+                f.sentence += &match f.sentence.contains(&words) {
+                    true => " The text tells that as of an earlier time.".to_string(),
+                    false => format!(" The text tells that as of an earlier time: \"{words}\"."),
+                };
+                if f.evidence.iter().all(|e| e.line != m.line) {
+                    f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });
+                }
             }
             (None, Some(m)) => close(case, f, m),
             (None, None) => {}

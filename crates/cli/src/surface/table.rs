@@ -28,6 +28,11 @@ fn sleeps(given: &Given) -> bool {
     given.heard().is_ok_and(|r| r.captures.iter().any(|c| any(c)))
 }
 
+/// Whether headings of one text part two measurements.
+fn is_parted(given: &Given) -> bool {
+    given.paths().len() == 1 && dormouse_app::compare::halves(given).is_ok_and(|h| h.is_some())
+}
+
 fn idles(given: &Given) -> bool {
     dormouse_app::idle::show(given, false).is_ok()
 }
@@ -648,7 +653,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 compare::CompareArgs,
                 |a, g| compare::run(&a, g),
                 Asked(""),
-                |given| given.paths().len() > 1 && sleeps(given)
+                |given| (given.paths().len() > 1 || is_parted(given)) && sleeps(given)
             ),
             #[cfg(unix)]
             form!("kernels", "Kernels", ["lab compare"], lab::compare::CompareArgs, |a, _| {
@@ -661,7 +666,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 evaluate::EvaluateArgs,
                 |a, g| evaluate::run(&a, g),
                 Asked(""),
-                |given| given.paths().len() == 1 && sleeps(given)
+                |given| given.paths().len() == 1 && sleeps(given) && !is_parted(given)
             ),
             form!(
                 "idle",
