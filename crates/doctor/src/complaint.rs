@@ -72,6 +72,17 @@ pub(crate) fn of_return(case: &Case) -> Option<(&Message, &str)> {
     })
 }
 
+/// Whether a writer says in the end that nothing was wrong.
+pub(crate) fn is_calmed(case: &Case) -> bool {
+    const CALM: &str = "nothing is broken|nothing is wrong|nothing was wrong|nothing was broken|false alarm|not a bug after all|works as intended|it's fine, actually|everything is fine|all is fine|nothing to complain";
+    case.messages.iter().filter(|m| m.trust == Trust::Prose).any(|m| {
+        m.text.split(['.', ';']).any(|s| {
+            let lower = s.to_ascii_lowercase();
+            has(&lower, CALM) && !has(&lower, "?|if |whether|says that|claims")
+        })
+    })
+}
+
 /// Whether a sentence, in small letters, complains.
 pub(crate) fn complains(lower: &str) -> bool {
     let words = words(lower);

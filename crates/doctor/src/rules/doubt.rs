@@ -4,7 +4,7 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::complaint::complains;
+use crate::complaint::{complains, is_calmed};
 use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -31,7 +31,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         || case.night.slept_at_all()
         || found.iter().any(|f| f.area == Area::Mode);
     let told = trouble(case)
-        .filter(|_| slept && earlier::closed(case).is_none())
+        .filter(|_| slept && earlier::closed(case).is_none() && !is_calmed(case))
         .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
     let mut words = Vec::new();
     if let Some((first, _)) = cut {

@@ -50,7 +50,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 33] = [
+pub(crate) const ALL: [Rule; 34] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
