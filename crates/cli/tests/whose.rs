@@ -193,4 +193,5 @@ fn two_measurements_of_one_text_are_compared() {
     std::fs::write(&file, text).expect("written");
     let text = words(&["compare", file.to_str().expect("a path")], "");
     assert!(text.contains("812.40") && text.contains("301.20"), "{text}");
+    assert!(text.contains("no difference from chance"), "{text}");
 }

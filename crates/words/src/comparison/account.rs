@@ -111,10 +111,11 @@ pub fn json_of(list: &[Account<'_>]) -> Value {
 pub fn excerpts(e: &Excerpts<'_>, labels: [&str; 2], files: &[String]) -> String {
     let mut page = Page::new(false);
     page.wrapped(Ink::Plain, 0, 2, &safe(&answer(e)));
-    let runs = if e.runs == [1, 1] {
-        "One run on each side: no difference can be told from chance.".to_owned()
-    } else {
-        format!("Medians of {} and {} runs.", e.runs[0], e.runs[1])
+    let runs = match e.runs {
+        [1, 1] => "One run on each side: no difference can be told from chance.".to_owned(),
+        // None of them is whole.
+        [0, _] | [_, 0] => "Pieces of runs tell no difference from chance.".to_owned(),
+        [a, b] => format!("Medians of {a} and {b} runs."),
     };
     page.wrapped(
         Ink::Plain,
