@@ -28,6 +28,7 @@ mod manual;
 mod modes;
 mod paths;
 mod posted;
+mod quoted;
 mod ran;
 mod readme;
 mod reality;
@@ -42,7 +43,6 @@ mod sums;
 mod told_asleep;
 mod waits;
 mod watch;
-mod whose;
 mod words;
 
 /// Shared with the tests of the writer.
