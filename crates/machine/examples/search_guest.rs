@@ -37,7 +37,7 @@ fn plant() {
         let words: Vec<&str> = line.split(' ').collect();
         let once_in: u64 = words[2].parse().unwrap_or(1);
         let mixed = (count + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ (n as u64) << 32);
-        if (mixed >> 33) % once_in == 0 {
+        if (mixed >> 33).is_multiple_of(once_in.max(1)) {
             let number = if words[1] == "fail" { 16 } else { 0 };
             let _ = fs::write(PLAN, format!("{} suspend {} {number}", words[0], words[1]));
         }

@@ -163,7 +163,7 @@ fn a_sleep_that_ends_before_its_alarm_is_one_with_trouble_and_so_is_a_check_that
 /// The list after a kill before each step of a second sleep, in the same boot and in the next.
 #[test]
 fn killed_at_any_step_it_loses_no_sleep_and_knows_one_without_a_return() {
-    let on = |n: usize| vec![n % 2 == 0, true, true, false, true, true];
+    let on = |n: usize| vec![n.is_multiple_of(2), true, true, false, true, true];
     let total = {
         let fake = machine();
         let mut kernel = Kernel::new(&fake);

@@ -169,6 +169,17 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "watts",
         ],
         "calibrate" => &["name", "board"],
+        "search" => &[
+            "mode",
+            "mem-sleep",
+            "pm-test",
+            "interval",
+            "sync-on-suspend",
+            "verbose-console",
+            "buffer",
+            "journal",
+            "campaign",
+        ],
         "record" => &[
             "interval",
             "sync-on-suspend",
