@@ -58,9 +58,19 @@ fn words(lower: &str) -> Vec<&str> {
     lower.split(word).filter(|w| !w.is_empty()).collect()
 }
 
+/// Words of a sentence that is of another time, machine or person, wishes, mends, or praises.
+const ELSEWHERE: &str = "?|no longer|any more|anymore|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
+
 /// Whether a sentence, in small letters, says that something is dead behind a sleep.
 fn is_dead(lower: &str) -> bool {
-    words(lower).iter().any(|w| DEAD.contains(w)) && has(lower, AFTER)
+    let words = words(lower);
+    let at = words.iter().position(|w| DEAD.contains(w));
+    let denied =
+        |at: usize| words[at.saturating_sub(3)..at].iter().any(|w| NEVER.contains(w) || *w == "no");
+    // A fault that is gone is none.
+    let fault = "bug|flicker|problem|issue|error|noise|warning|message|theme|delay|lag";
+    let gone = at.is_some_and(|at| words[at] == "gone") && has(lower, fault);
+    at.is_some_and(|at| !denied(at)) && !gone && has(lower, AFTER)
 }
 
 /// The sentence of a writer that says so, and its line.
@@ -68,7 +78,7 @@ pub(crate) fn of_return(case: &Case) -> Option<(&Message, &str)> {
     let said = case.messages.iter().filter(|m| m.trust == Trust::Prose);
     said.flat_map(|m| m.text.split(['.', ',', ';']).map(move |s| (m, s.trim()))).find(|(_, s)| {
         let lower = s.to_ascii_lowercase();
-        is_dead(&lower) && !has(&lower, "?|no longer|fixed|solved|resolved|used to|if |would")
+        is_dead(&lower) && !has(&lower, ELSEWHERE)
     })
 }
 
@@ -85,10 +95,17 @@ pub(crate) fn is_calmed(case: &Case) -> bool {
 
 /// Whether a sentence, in small letters, complains.
 pub(crate) fn complains(lower: &str) -> bool {
+    if has(lower, ELSEWHERE) {
+        return false;
+    }
     let words = words(lower);
     let is = |all: &[&str]| words.iter().any(|w| all.contains(w));
     let sleeps = has(lower, SLEEP);
-    let wakes = sleeps && is(&WAKES) && has(lower, BY_ITSELF) && !has(lower, BY_HAND);
+    let wakes = sleeps
+        && is(&WAKES)
+        && has(lower, BY_ITSELF)
+        && !has(lower, BY_HAND)
+        && !words.contains(&"never");
     let of_sleep = |w: &str| {
         ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
             .iter()

@@ -145,8 +145,14 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             first = words.next().unwrap_or_default();
         }
         let next = words.next().unwrap_or_default();
+        // `Solved the keyboard layout` is of something else.
+        let bare = ["", "by", "with", "in", "this", "it", "via", "using", "thanks", "after", "and"];
+        let of_sleep = ["suspend", "sleep", "resum", "wake", "hibernat", "s2idle"];
+        let mine = bare.contains(&next)
+            || ["now", "see", "writing", "for", "on", "thank"].contains(&next)
+            || of_sleep.iter().any(|w| said.contains(w));
         let begins = match first {
-            "solved" | "resolved" => true,
+            "solved" | "resolved" => mine,
             "closing" => matches!(next, "this" | "it"),
             "fixed" => matches!(next, "in" | "by" | "with"),
             _ => false,
@@ -171,15 +177,35 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "partly",
             "partially",
             "another",
+            "windows",
+            " says",
+            " said",
+            "wrote",
         ];
         // A thread is marked so, whatever its title was.
         let marked = ["[solved]", "[resolved]", "[fixed]"];
         if marked.iter().any(|w| said.trim_start().starts_with(w)) {
             return true;
         }
-        says && !open.iter().any(|w| said.contains(w))
+        says && !said.starts_with("if ") && !open.iter().any(|w| said.contains(w))
     };
-    case.messages.iter().filter(|m| m.trust == Trust::Prose).find(over)
+    let prose = || case.messages.iter().filter(|m| m.trust == Trust::Prose);
+    let found = prose().find(over)?;
+    // It came again.
+    const BACK: [&str; 7] = [
+        "it is back",
+        "it's back",
+        "happens again",
+        "happened again",
+        "not solved",
+        "not fixed",
+        "still happens",
+    ];
+    let back = |m: &Message| {
+        let said = m.text.to_ascii_lowercase();
+        m.line > found.line && BACK.iter().any(|w| said.contains(w))
+    };
+    (!prose().any(back)).then_some(found)
 }
 
 /// So many bytes of such a sentence are quoted.

@@ -109,12 +109,13 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
         }
     }
     of.sort_by_key(|o| std::cmp::Reverse(o.1.len()));
+    let several = of.get(1).is_some_and(|o| o.1.len() >= FEW);
     let (device, list) = of.into_iter().next()?;
     let complaint = complaint::of_return(case);
     let others = errors.len() - list.len();
     // Where several complain, none of them is the one, unless the writer misses something.
     let enough = match complaint {
-        Some(_) => list.len() >= FEW,
+        Some(_) => list.len() >= FEW && !several,
         None => list.len() >= MANY && others == 0,
     };
     if !enough {
@@ -132,17 +133,21 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
         1 => " One more line tells of an error, of another.".into(),
         n => format!(" {n} more lines tell of errors, of others."),
     };
-    let told = complaint.map_or(String::new(), |(_, s)| format!(" The writer says: \"{s}\"."));
+    let told = complaint.map_or(String::new(), |(_, s)| {
+        format!(
+            " The writer says: \"{s}\". Whether that is of this device, no line that was read says."
+        )
+    });
     let who = say::device(&device);
     let sentence = format!(
         "{who} reported {} errors {when}, the first: \"{}\".{told}{others}",
         list.len(),
         list[0].text.trim()
     );
-    let level = if complaint.is_some() { Level::Broken } else { Level::Risk };
-    let rule = ("device-errors", Area::Phase, level);
+    let sure = if complaint.is_some() { Confidence::Guess } else { Confidence::Likely };
+    let rule = ("device-errors", Area::Phase, Level::Risk);
     let shown = list.iter().copied().chain(complaint.map(|c| c.0));
-    let f = Finding::new(rule, Confidence::Likely)
+    let f = Finding::new(rule, sure)
         .says(sentence)
         .look(
             "Look whether the device works afterwards; who maintains its driver wants these lines.",

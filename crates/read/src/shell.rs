@@ -8,6 +8,9 @@ use memchr::memmem;
 /// Programs that print files.
 const READERS: [&str; 5] = ["cat", "more", "less", "head", "tail"];
 
+/// Programs behind which another shell speaks, or another machine.
+const LEAVE: [&str; 7] = ["ssh", "exit", "logout", "su", "chroot", "adb", "docker"];
+
 /// Roots of files that say anything here.
 const ROOTS: [&str; 2] = ["/sys/", "/proc/"];
 
@@ -60,6 +63,11 @@ impl Session {
         let text = line.trim_start_matches(['>', ' ', '\t']);
         let marks = &line[..line.len() - text.len()];
         let text = text.trim_end();
+        let typed_at = ["$ ", "# "].iter().filter_map(|p| text.rfind(p)).max();
+        let program = typed_at.map_or("", |at| text[at + 2..].split(' ').next().unwrap_or(""));
+        if LEAVE.contains(&program) {
+            self.folder = None;
+        }
         if let Some(typed) = self.typed(text) {
             let prompt = &text[..text.len() - typed.len()];
             if let Some(folder) = shown(prompt) {
@@ -68,6 +76,9 @@ impl Session {
             self.below = Shape::Plain;
             let new = self.command(typed);
             return (new != typed).then(|| format!("{marks}{prompt}{new}"));
+        }
+        if text.contains("cd: ") || text.contains("can't cd to") {
+            self.folder = None;
         }
         let folder = self.folder.as_deref()?;
         match &self.below {
@@ -118,9 +129,14 @@ impl Session {
             let end = rest.find([';', '&']).unwrap_or(rest.len());
             let (part, after) = rest.split_at(end);
             let between = after.len() - after.trim_start_matches([';', '&', ' ']).len();
-            out += &self.one(part);
-            out += &after[..between];
+            let new = self.one(part);
             rest = &after[between..];
+            // Behind a change of the folder the paths are whole: what it was is told by them.
+            if !(part.trim_start().starts_with("cd ") && !rest.is_empty() && self.folder.is_some())
+            {
+                out += &new;
+                out += &after[..between];
+            }
         }
         out
     }
@@ -284,7 +300,7 @@ mod tests {
     fn steps_of_folders_single_files_and_headings() {
         let text = "# cd /sys/devices/a && cd b/../c; grep . power/control\non\n# cd power\n\
             # head *\n==> control <==\nauto\n# cd\n# cat control\n";
-        let want = "# cd /sys/devices/a && cd b/../c; grep . /sys/devices/a/c/power/control\n\
+        let want = "# grep . /sys/devices/a/c/power/control\n\
             /sys/devices/a/c/power/control:on\n# cd power\n# head /sys/devices/a/c/power/*\n\
             ==> /sys/devices/a/c/power/control <==\nauto\n# cd\n# cat control\n";
         assert_eq!(read(text).as_deref(), Some(want));

@@ -32,7 +32,11 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         || found.iter().any(|f| f.area == Area::Mode);
     let told = trouble(case)
         .filter(|_| slept && earlier::closed(case).is_none() && !is_calmed(case))
-        .filter(|t| !(cost && t.1.to_ascii_lowercase().contains("drain")));
+        .filter(|t| {
+            let lower = t.1.to_ascii_lowercase();
+            let of_cost = ["drain", "batter", "lost ", "loses", "losing", "%"];
+            !(cost && of_cost.iter().any(|w| lower.contains(w)))
+        });
     let mut words = Vec::new();
     if let Some((first, _)) = cut {
         words.push(format!(

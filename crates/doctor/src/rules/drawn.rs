@@ -32,19 +32,23 @@ struct Row<'a> {
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut open: Option<(Head<'_>, Vec<Row<'_>>)> = None;
+    // What may be a head is one if the rule of dashes stands below it.
+    let mut above: Option<Vec<&str>> = None;
     // A line with the prefix of a log is no row.
     for m in case.messages.iter().filter(|m| m.trust != Trust::Logged) {
         let here = cells(&m.text, '|');
         if let Some((head, rows)) = &mut open {
-            let rule = here.iter().all(|c| c.bytes().all(|b| b"-: ".contains(&b)));
-            if here.len() == head.cells.len() && (rule || take(head, &here, m, rows)) {
+            if here.len() == head.cells.len() && take(head, &here, m, rows) {
                 continue;
             }
         }
         if let Some((head, rows)) = open.take() {
             tell(&head, &rows, out);
         }
-        open = head(here).map(|h| (h, Vec::new()));
+        let rule = here.iter().all(|c| !c.is_empty() && c.bytes().all(|b| b"-: ".contains(&b)));
+        let named = above.take().filter(|a| rule && a.len() == here.len());
+        open = named.and_then(head).map(|h| (h, Vec::new()));
+        above = Some(here);
     }
     if let Some((head, rows)) = open {
         tell(&head, &rows, out);
@@ -61,12 +65,25 @@ fn head(cells: Vec<&str>) -> Option<Head<'_>> {
             Some("% an hour")
         } else if word("mw") {
             Some("mW")
-        } else if word("w") || word("watt") || word("watts") {
+        } else if lower.contains("(w)")
+            || word("watt")
+            || word("watts")
+            || word("w") && (word("power") || word("draw"))
+        {
             Some("W")
         } else {
             None
         }
     };
+    // What a charger gives, or a chip may take at most, no sleep drew.
+    const OTHERS: [&str; 7] = ["tdp", "charger", "max", "rated", "limit", "adapter", "supply"];
+    let other = |c: &&str| {
+        let lower = c.to_ascii_lowercase();
+        OTHERS.iter().any(|w| lower.contains(w))
+    };
+    if cells.iter().any(|c| other(&c)) {
+        return None;
+    }
     let power: Vec<(usize, &'static str)> =
         cells.iter().enumerate().filter_map(|(n, c)| Some((n, unit(c)?))).collect();
     let [(power, unit)] = power[..] else { return None };
@@ -79,12 +96,30 @@ fn head(cells: Vec<&str>) -> Option<Head<'_>> {
 
 /// Takes in a row. Whether it is one.
 fn take<'a>(head: &Head<'_>, row: &[&'a str], m: &'a Message, rows: &mut Vec<Row<'a>>) -> bool {
-    let value = row[head.power].trim_start_matches(['-', '~']).trim();
-    let value = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || "% /".contains(c));
-    let Some(drew) = thousandths(value).filter(|_| value.starts_with(|c: char| c.is_ascii_digit()))
-    else {
+    let cell = row[head.power].trim_start_matches(['-', '~']).trim();
+    let end = cell.find(|c: char| !c.is_ascii_digit() && !".,".contains(c)).unwrap_or(cell.len());
+    let (value, unit) = (&cell[..end], cell[end..].trim());
+    let of_unit = match head.unit {
+        "% an hour" => unit.starts_with('%'),
+        u => unit.eq_ignore_ascii_case(u),
+    };
+    // `0,35` is a decimal comma, `1,200` may be either, and a unit of its own is another column.
+    let value = match value.split_once(',') {
+        Some((_, part)) if part.len() == 3 => return false,
+        Some((whole, part)) => format!("{whole}.{part}"),
+        None => value.to_string(),
+    };
+    let Some(drew) = thousandths(&value).filter(|_| {
+        (unit.is_empty() || of_unit)
+            && value.starts_with(|c: char| c.is_ascii_digit())
+            && value.matches('.').count() < 2
+    }) else {
         return false;
     };
+    let sum = ["total", "sum", "average", "avg", "mean"];
+    if row.iter().any(|c| sum.iter().any(|w| c.eq_ignore_ascii_case(w))) {
+        return true;
+    }
     let number = |c: &str| c.bytes().all(|b| b.is_ascii_digit() || b"-+.,~ ".contains(&b));
     let rest = row
         .iter()

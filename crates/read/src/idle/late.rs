@@ -55,7 +55,7 @@ fn row(line: &str) -> Option<Thread> {
     let rest = line.trim_start().strip_prefix("T:")?.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let pid = rest.split_once('(').and_then(|(_, r)| r.split_once(')')?.0.trim().parse().ok());
-    Some(Thread {
+    let row = Thread {
         number: rest[..end].parse().ok()?,
         pid,
         interval_us: value(line, "I:"),
@@ -64,7 +64,9 @@ fn row(line: &str) -> Option<Thread> {
         mean: value(line, "Avg:")?,
         most: value(line, "Max:")?,
         smis: value(line, "SMI:"),
-    })
+    };
+    // A mean lies between the least and the most; a row that was damaged does not.
+    (row.least <= row.most && row.mean <= row.most).then_some(row)
 }
 
 /// Whether a line can be what a mail program broke off a row.

@@ -186,10 +186,14 @@ fn drain(lower: &str) -> Option<Drain> {
     // What a machine loses in a night is of its battery; so is what it loses asleep, if it drains.
     let battery = clause.contains("batter")
         || of_sleep && has(clause, "drain|discharg")
-        || night && !has(clause, "packet|frame|speed|perform|memory|file|data|signal");
+        || night && is_machine(&clause[..at]);
     // Two figures of one kind are readings.
     let all: Vec<_> = quantities(clause).into_iter().filter(|q| q.2 == Gauge::Percent).collect();
     let near = all.first().filter(|q| battery && all.len() == 1 && q.0.abs_diff(at) <= NEAR)?;
+    // Nothing loses more than all of it, and a screen that was left on is no sleep.
+    if near.3 > 100_000 || has(lower, "screen on|not suspended|not asleep|awake") {
+        return None;
+    }
     let hourly = has(&clause[near.1..], "per hour|/h|an hour|hourly");
     let about = hourly
         || clause[..near.0].ends_with('~')
@@ -201,6 +205,16 @@ fn drain(lower: &str) -> Option<Drain> {
         duration(&clause[near.1..]).or_else(|| duration(&clause[..near.0]))
     };
     Some(Drain { percent: Some(near.3), energy: None, seconds, about, of_sleep, by_program: false })
+}
+
+/// Whether the words before a verb end with a machine, or nothing stands before it.
+fn is_machine(before: &str) -> bool {
+    const MACHINES: [&str; 12] = [
+        "it", "laptop", "machine", "notebook", "computer", "system", "tablet", "phone", "device",
+        "thinkpad", "mbp", "macbook",
+    ];
+    let mut last = before.split(|c: char| !c.is_alphanumeric()).rev().filter(|w| !w.is_empty());
+    last.next().is_none_or(|w| MACHINES.contains(&w))
 }
 
 /// So far from its verb a figure may stand, in bytes.
