@@ -37,10 +37,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // A line with the prefix of a log is no row.
     for m in case.messages.iter().filter(|m| m.trust != Trust::Logged) {
         let here = cells(&m.text, '|');
-        if let Some((head, rows)) = &mut open {
-            if here.len() == head.cells.len() && take(head, &here, m, rows) {
-                continue;
-            }
+        if let Some((head, rows)) = &mut open
+            && here.len() == head.cells.len()
+            && take(head, &here, m, rows)
+        {
+            continue;
         }
         if let Some((head, rows)) = open.take() {
             tell(&head, &rows, out);
@@ -81,7 +82,7 @@ fn head(cells: Vec<&str>) -> Option<Head<'_>> {
         let lower = c.to_ascii_lowercase();
         OTHERS.iter().any(|w| lower.contains(w))
     };
-    if cells.iter().any(|c| other(&c)) {
+    if cells.iter().any(other) {
         return None;
     }
     let power: Vec<(usize, &'static str)> =
