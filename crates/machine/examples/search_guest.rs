@@ -86,7 +86,7 @@ fn check() -> usize {
         plant();
         let folder = format!("/tmp/{}", name.replace(' ', "-"));
         let mut args = vec!["search", kind, "--yes", "--pm-test", "devices", "--interval", "0"];
-        args.extend(["--one-in", "3", "--campaign", &folder]);
+        args.extend(["--one-in", "3", "--cycles", "80", "--campaign", &folder]);
         // A sleep takes seconds in the emulator: four are enough to be told apart.
         for among in ["vexnet.0", "elm-gpio.0", "firdsp.0", "oak-bridge.0"] {
             args.extend(["--among", among]);
