@@ -244,6 +244,9 @@ pub struct Finding {
     /// What the simulator is to try.
     #[serde(skip)]
     pub remedies: Vec<Remedy>,
+    /// The writer of the text says that it is over.
+    #[serde(skip)]
+    pub over: bool,
 }
 
 impl Finding {
@@ -263,6 +266,7 @@ impl Finding {
             costs: None,
             saves: None,
             remedies: Vec::new(),
+            over: false,
         }
     }
 

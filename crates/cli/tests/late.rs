@@ -207,12 +207,12 @@ fn relative_paths_of_a_session_are_of_its_folder() {
     let gpu = "$ cat /proc/driver/nvidia/gpus/0000:03:00.0/power\nRuntime D3 status:          Disabled by default\nVideo Memory:               Active\n";
     let said = checked(&format!("{text}{gpu}"));
     assert!(
-        said.contains("The driver of device 0000:03:00.0 does not let it off at run time"),
+        said.contains("The driver of device 0000:03:00.0 does not switch it off at run time"),
         "{said}"
     );
     let fine =
         checked(&format!("{text}{}", gpu.replace("Disabled by default", "Enabled (fine-grained)")));
-    assert!(!fine.contains("does not let it off"), "{fine}");
+    assert!(!fine.contains("does not switch it off"), "{fine}");
 }
 
 #[test]

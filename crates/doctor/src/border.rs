@@ -28,6 +28,12 @@ const PLACES: [&str; 12] = [
     "press", "login",
 ];
 
+/// Whether a heading is of what was changed, and not of what was before it.
+pub(crate) fn is_later(heading: &str) -> bool {
+    let first = heading.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+    ["after", "with", "new", "patched", "fixed"].contains(&first.as_str())
+}
+
 /// The heading of a measurement, in its own words without the colon; nothing of other lines.
 pub fn heading(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(['>', ' ', '\t', '#', '*', '-', '=']);
@@ -41,6 +47,7 @@ pub fn heading(line: &str) -> Option<&str> {
     }
     let lower = text.to_ascii_lowercase();
     let points = matches!(lower.as_str(), "after this" | "after that" | "with this" | "with that");
+    let points = points || ["regard", "respect", "further ado"].iter().any(|w| lower.contains(w));
     (!points && !PLACES.iter().any(|p| lower.contains(p))).then_some(text)
 }
 
@@ -57,6 +64,8 @@ mod tests {
             ("## After the patch:", Some("After the patch")),
             ("With this patch:", Some("With this patch")),
             ("After this:", None),
+            ("With regards to the log:", None),
+            ("Without further ado:", None),
             ("After resume:", None),
             ("With the lid closed:", None),
             ("After that I did all of this and then:", None),

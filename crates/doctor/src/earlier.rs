@@ -211,14 +211,6 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
 /// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 100;
 
-/// How the sentence of a finding begins of which the writer says that it is over.
-const OVER: &str = "The writer says that it is over: ";
-
-/// Whether the writer says of a finding that it is over.
-pub fn is_over(f: &Finding) -> bool {
-    f.level == Level::Note && f.sentence.starts_with(OVER)
-}
-
 /// Makes of a finding what it was: a fault of then, that something helped against.
 fn close(case: &Case, f: &mut Finding, m: &Message) {
     let helped = remedy::told(case);
@@ -234,8 +226,12 @@ fn close(case: &Case, f: &mut Finding, m: &Message) {
         f.sentence.replace_range(at..end, "");
         f.sentence = f.sentence.replace("  ", " ").trim_end().to_string();
     }
-    f.level = Level::Note;
-    f.sentence = format!("{OVER}\"{}\".{words} What it was: {}", quoted(m), f.sentence);
+    (f.level, f.over) = (Level::Note, true);
+    f.sentence = format!(
+        "The writer says that it is over: \"{}\".{words} What it was: {}",
+        quoted(m),
+        f.sentence
+    );
     let by = helped.map(|h| h.1).filter(|by| by.line != m.line);
     for m in [Some(m), by].into_iter().flatten() {
         f.evidence.push(Evidence { doubtful: true, ..Evidence::from(m) });

@@ -86,7 +86,6 @@ pub use rules::patch::MEASURED;
 pub use rules::ready::NO_STATE;
 
 pub use case::Case;
-pub use earlier::is_over;
 pub use judged::JudgedCase;
 pub use messages::Messages;
 pub use report::{First, Report, Sleep, answer, is_crash, sorted, tells_depth, told_of_sleep};

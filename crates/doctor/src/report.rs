@@ -1,6 +1,5 @@
 //! What the doctor says of a text or a recording.
 
-use crate::earlier::is_over;
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::doubt::DOUBT;
 use crate::rules::drawn::DRAWN;
@@ -73,7 +72,7 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
     let alone = matches!(f.id, DOWN | DRAWN | MEASURED | SHARES);
-    f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || is_over(f))
+    f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || f.over)
 }
 
 /// Whether a wakeup that ended an attempt is of somebody's hand: the words that drivers of
@@ -110,7 +109,7 @@ pub fn answer<'a>(
     longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let told = matches!(f.id, WAKER | DOUBT | MEASURED) || is_over(f);
+        let told = matches!(f.id, WAKER | DOUBT | MEASURED) || f.over;
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
         let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
@@ -177,7 +176,7 @@ impl Report {
         Some(match (f.id, f.level, not_judged) {
             (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
             (HELD | DRIVER, Level::Note, None) => First::Answer(f),
-            _ if is_over(f) => First::Answer(f),
+            _ if f.over => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             (_, Level::Note, None) => First::Note(f),

@@ -92,12 +92,11 @@ impl Explained {
         let ends = |f: &&Finding| {
             let area =
                 matches!(f.area, Area::Abort | Area::Freezer | Area::Phase | Area::Hibernation);
-            area && f.level != Level::Note || dormouse_doctor::is_over(f)
+            area && f.level != Level::Note || f.over
         };
         let mut all = self.findings_of(cycle).filter(ends);
         let first = all.next()?;
-        let doubted =
-            |f: &Finding| f.confidence == Confidence::Guess || dormouse_doctor::is_over(f);
+        let doubted = |f: &Finding| f.confidence == Confidence::Guess || f.over;
         (doubted(first) && all.all(doubted)).then_some(first)
     }
 

@@ -196,29 +196,30 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
     let words = |m: &&Message| {
         m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
     };
-    let prose: Vec<&Message> = case.messages.iter().filter(words).collect();
-    let plain = TROUBLE.iter().find_map(|word| {
-        prose.iter().find_map(|m| {
-            let said = m.text.split(". ").find(|s| {
-                let lower = s.to_ascii_lowercase();
-                lower.find(word).is_some_and(|at| !is_denied(&lower[..at]))
-                    && !NOT.iter().any(|w| lower.contains(w))
-            })?;
-            // Of a long sentence the part that says it.
-            let at = said.to_ascii_lowercase().find(word).filter(|at| *at + word.len() > MOST);
-            let from = at.map_or(0, |at| said.floor_char_boundary(at.saturating_sub(MOST / 2)));
-            let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
-            Some((*m, said[from..].trim()))
-        })
-    });
-    plain.or_else(|| {
-        prose.iter().find_map(|m| {
-            let said = m.text.split(". ").find(|s| {
-                let lower = s.to_ascii_lowercase();
-                complains(&lower) && !NOT.iter().any(|w| lower.contains(w))
-            })?;
-            Some((*m, said.trim()))
-        })
+    let mut best: Option<(usize, &Message, &str, usize)> = None;
+    for m in case.messages.iter().filter(words) {
+        for said in m.text.split(". ") {
+            let lower = said.to_ascii_lowercase();
+            // What was found says it more plainly than all words behind it in the list.
+            let most = best.map_or(TROUBLE.len() + 1, |b| b.0);
+            let plain = TROUBLE[..most.min(TROUBLE.len())].iter().enumerate();
+            let found = plain.filter_map(|(rank, w)| Some((rank, lower.find(w)?, w.len())));
+            let mut found = found.filter(|(_, at, _)| !is_denied(&lower[..*at]));
+            let (rank, end) = match found.next() {
+                Some((rank, at, len)) => (rank, at + len),
+                None if most > TROUBLE.len() && complains(&lower) => (TROUBLE.len(), 0),
+                None => continue,
+            };
+            if !NOT.iter().any(|w| lower.contains(w)) {
+                best = Some((rank, m, said, end));
+            }
+        }
+    }
+    // Of a long sentence the part that says it.
+    best.map(|(_, m, said, end)| {
+        let from = if end > MOST { said.floor_char_boundary(end - MOST / 2) } else { 0 };
+        let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
+        (m, said[from..].trim())
     })
 }
 

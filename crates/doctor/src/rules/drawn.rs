@@ -175,7 +175,6 @@ fn tell(head: &Head<'_>, rows: &[Row<'_>], out: &mut Vec<Finding>) {
     };
     if let Some((a, b)) = pairs.into_iter().find(alike).filter(|_| rows.len() > 2) {
         let with = if a.rest.is_empty() { String::new() } else { format!(" With {}:", a.rest) };
-        let with = if with.is_empty() { String::new() } else { with };
         sentence += &format!("{with} {} {}, {} {}.", a.mode, figure(a), b.mode, figure(b));
     }
     out.push(

@@ -44,6 +44,13 @@ fn measured(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     all.retain(|u| !u.phases.is_empty());
+    // A change is told from what was before, whatever stands first.
+    if let [a, b] = &all[..]
+        && border::is_later(a.heading)
+        && !border::is_later(b.heading)
+    {
+        all.swap(0, 1);
+    }
     let [a, b] = &all[..] else { return };
     let pair = |p: &(Direction, String, Ns, &Message)| {
         let mut same = b.phases.iter().filter(|q| q.1 == p.1);
@@ -65,7 +72,7 @@ fn measured(case: &Case, out: &mut Vec<Finding>) {
     let shown = pairs.iter().flat_map(|(p, (_, m))| [p.3, *m]);
     let rule = (MEASURED, Area::Phase, Level::Note);
     out.push(
-        Finding::new(rule, Confidence::Certain)
+        Finding::new(rule, Confidence::Likely)
             .says(format!(
                 "Two measurements, \"{}\" and \"{}\": {}. They are of two sleeps, not of one.",
                 a.heading,

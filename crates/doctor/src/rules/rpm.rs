@@ -70,7 +70,7 @@ fn driver_off(case: &Case, out: &mut Vec<Finding>) {
         let whose = device.as_ref().map_or("a device".into(), |d| format!("device {d}"));
         let f = Finding::new(("rpm-driver-off", Area::Rpm, Level::Note), Confidence::Likely)
             .says(format!(
-                "The driver of {whose} does not let it off at run time: its \"Runtime D3 status\" is \"{status}\"."
+                "The driver of {whose} does not switch it off at run time: its \"Runtime D3 status\" is \"{status}\"."
             ));
         let f = match status.starts_with("Not") {
             true => f.look("The chip, the firmware or the driver cannot do it: no setting changes that."),

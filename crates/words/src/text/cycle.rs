@@ -88,12 +88,12 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
     if let Some(text) = trust::failed(capture, cycle) {
         // The first line carries what the findings doubt.
         let text = match doubt {
-            Some(f) if dormouse_doctor::is_over(f) => headline(f),
+            Some(f) if f.over => headline(f),
             Some(_) => trust::suspected(&text),
             None => text,
         };
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
-        if let Some(f) = doubt.filter(|f| !dormouse_doctor::is_over(f)) {
+        if let Some(f) = doubt.filter(|f| !f.over) {
             page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
         }
     }
