@@ -6,17 +6,18 @@
 use crate::cut::{self, Begun, Cut, LastWords, Place};
 use crate::devices::devices;
 use crate::guard::{Observer, Step};
+use crate::list::List;
 use crate::machine::boot_id;
 use crate::recorder::{self, Outcome, Progress, Watch};
 use crate::recording::Recording;
 use crate::root::Root;
-use crate::{journal, machine, options::Options};
+use crate::{machine, options::Options};
 use dormouse_capture::schema::{CaptureFile, CycleMembers};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -67,7 +68,7 @@ pub struct Ended {
 pub struct Campaign {
     root: Root,
     folder: PathBuf,
-    list: File,
+    list: List,
     /// Cycles that ended, by number.
     pub ended: BTreeMap<u32, Ended>,
     /// Cycles that never ended.
@@ -78,8 +79,6 @@ pub struct Campaign {
     pub unreadable: u32,
     /// The cut that this start found.
     pub found: Option<Cut>,
-    /// A line could not be written.
-    full: bool,
     /// Devices with drivers when the last cycle began.
     there: Option<Drivers>,
 }
@@ -103,19 +102,8 @@ impl Campaign {
     /// If the folder cannot be used, or another recorder works on it.
     pub fn open(root: &Root, folder: &Path, last_words: LastWords) -> io::Result<Campaign> {
         fs::create_dir_all(folder.join(CYCLES))?;
-        let path = folder.join(LIST);
-        let mut list = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
-        if !journal::comes(|| list.try_lock().is_ok()) {
-            let why = "another recorder works on this campaign";
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-        }
-        File::open(folder)?.sync_all()?;
-        let mut bytes = Vec::new();
-        list.read_to_end(&mut bytes)?;
-        // A line that was being written says nothing; the next one must not join it.
-        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
-        list.set_len(whole as u64)?;
-        list.seek(SeekFrom::End(0))?;
+        let busy = "another recorder works on this campaign";
+        let (list, bytes) = List::open(folder, LIST, busy)?;
         let mut campaign = Campaign {
             root: root.clone(),
             folder: folder.into(),
@@ -125,10 +113,9 @@ impl Campaign {
             lost: BTreeMap::new(),
             unreadable: 0,
             found: None,
-            full: false,
             there: None,
         };
-        let open = campaign.remember(&bytes[..whole]);
+        let open = campaign.remember(&bytes);
         campaign.settle(open, last_words)?;
         let (boot_id, devices) = (boot_id(root), drivers(root));
         let pm_trace = root.read("/sys/power/pm_trace").is_some_and(|v| v == "1");
@@ -208,19 +195,8 @@ impl Campaign {
         }
     }
 
-    /// Adds a line. When it returns, the line is on disk. Behind one that could not be written
-    /// whole there is no other: they would join.
     fn say(&mut self, line: &Line) -> io::Result<()> {
-        if self.full {
-            return Err(io::Error::other("a line before could not be written"));
-        }
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.full = true;
-        self.list.write_all(&text)?;
-        self.list.sync_data()?;
-        self.full = false;
-        Ok(())
+        self.list.add(line)
     }
 
     fn path(&self, cycle: u32) -> PathBuf {

@@ -25,6 +25,7 @@ pub mod idle;
 pub mod journal;
 pub mod kmsg;
 pub mod knob;
+mod list;
 pub mod look;
 pub mod machine;
 pub mod measure;

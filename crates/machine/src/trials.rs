@@ -6,15 +6,16 @@
 use crate::apply::power_async;
 use crate::devices::{device_of, devices, mark_essential};
 use crate::guard::{Observer, Restored};
+use crate::list::List;
 use crate::machine::boot_id;
 use crate::options::{Options, Wake};
+use crate::process;
 use crate::recorder::{self, Error, Watch};
 use crate::root::Root;
-use crate::{journal, process};
 use dormouse_capture::schema::{CycleStats, DeviceRow};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -107,7 +108,7 @@ enum Line {
 /// The list, open and locked.
 #[derive(Debug)]
 pub struct Trials {
-    file: File,
+    list: List,
     /// What it is about.
     pub asked: Asked,
     /// Sleeps that ended, or that the machine did not come back from.
@@ -116,8 +117,6 @@ pub struct Trials {
     pub unreadable: u32,
     /// The last sleep ended with a restart of the machine: this start has found that.
     pub hung: bool,
-    /// A line could not be written.
-    full: bool,
 }
 
 /// Devices of this machine that have such a setting, on. Left out is what must stay: the clock
@@ -231,38 +230,21 @@ impl Trials {
     /// If the folder cannot be used, or another process works on it.
     pub fn open(root: &Root, folder: &Path, asked: &Asked) -> io::Result<Trials> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(LIST);
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
-        if !journal::comes(|| file.try_lock().is_ok()) {
-            let why = "another process works on this search";
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-        }
-        File::open(folder)?.sync_all()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        // A line that was being written says nothing; the next one must not join it.
-        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
-        file.set_len(whole as u64)?;
-        file.seek(SeekFrom::End(0))?;
-        let mut trials = Trials {
-            file,
-            asked: asked.clone(),
-            done: Vec::new(),
-            unreadable: 0,
-            hung: false,
-            full: false,
-        };
-        let open = trials.remember(&bytes[..whole])?;
+        let busy = "another process works on this search";
+        let (list, bytes) = List::open(folder, LIST, busy)?;
+        let mut trials =
+            Trials { list, asked: asked.clone(), done: Vec::new(), unreadable: 0, hung: false };
+        let open = trials.remember(&bytes)?;
         if let Some((on, _)) = open.filter(|(_, boot)| *boot != boot_id(root)) {
             let trouble = Some("the machine did not come back".to_string());
-            trials.say(&Line::End { trouble: trouble.clone() })?;
+            trials.list.add(&Line::End { trouble: trouble.clone() })?;
             trials.done.push(Trial { on, trouble });
             trials.hung = true;
         }
-        if whole == 0 {
-            trials.say(&Line::Asked(asked.clone()))?;
+        if bytes.is_empty() {
+            trials.list.add(&Line::Asked(asked.clone()))?;
         }
-        trials.say(&Line::Start { boot_id: boot_id(root) })?;
+        trials.list.add(&Line::Start { boot_id: boot_id(root) })?;
         Ok(trials)
     }
 
@@ -295,20 +277,6 @@ impl Trials {
         Err(io::Error::new(io::ErrorKind::InvalidData, why))
     }
 
-    /// Adds a line. When it returns, the line is on disk.
-    fn say(&mut self, line: &Line) -> io::Result<()> {
-        if self.full {
-            return Err(io::Error::other("a line before could not be written"));
-        }
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.full = true;
-        self.file.write_all(&text)?;
-        self.file.sync_data()?;
-        self.full = false;
-        Ok(())
-    }
-
     /// Sleeps once with these on, and adds what came of it.
     ///
     /// # Errors
@@ -322,14 +290,14 @@ impl Trials {
         watch: &mut dyn Watch,
     ) -> Result<Slept, Error> {
         let off = on.iter().enumerate().filter(|(_, on)| !**on).map(|(n, _)| n).collect();
-        self.say(&Line::Begin { off }).map_err(Error::Kept)?;
+        self.list.add(&Line::Begin { off }).map_err(Error::Kept)?;
         let with = self.asked.on_top(root, options, &on);
         let outcome = recorder::record(root, &with, observer, watch)?;
         let (restored, error) = (outcome.restored, outcome.error);
         let stats = outcome.recording.cycles().next().transpose().map_err(Error::Trace)?;
         if let Some(cycle) = stats.filter(|_| error.is_none()) {
             let trouble = self.asked.trouble(options, &cycle.stats);
-            self.say(&Line::End { trouble: trouble.clone() }).map_err(Error::Kept)?;
+            self.list.add(&Line::End { trouble: trouble.clone() }).map_err(Error::Kept)?;
             self.done.push(Trial { on, trouble });
         }
         Ok(Slept { restored, error })
