@@ -88,7 +88,9 @@ pub use rules::ready::NO_STATE;
 pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
-pub use report::{First, Report, Sleep, answer, is_crash, sorted, tells_depth, told_of_sleep};
+pub use report::{
+    First, Report, Sleep, answer, doubt, is_crash, is_wrong, sorted, tells_depth, told_of_sleep,
+};
 pub use words::Words;
 
 use attempt::Attempt;

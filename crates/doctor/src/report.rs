@@ -148,6 +148,24 @@ const DRIVER: &str = "rpm-driver-off";
 /// Errors that no rule judged.
 const NOT_JUDGED: &str = "not-judged";
 
+/// The finding that doubts that a sleep failed as its log says: all that tell of it are
+/// suspicions, or the writer says that it is over.
+pub fn doubt<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
+    let ends = |f: &&Finding| {
+        let area = matches!(f.area, Area::Abort | Area::Freezer | Area::Phase | Area::Hibernation);
+        area && f.level != Level::Note || f.over
+    };
+    let mut all = findings.into_iter().filter(ends);
+    let first = all.next()?;
+    let doubted = |f: &Finding| f.confidence == Confidence::Guess || f.over;
+    (doubted(first) && all.all(doubted)).then_some(first)
+}
+
+/// Whether something is wrong, or will be.
+pub fn is_wrong(f: &Finding) -> bool {
+    matches!(f.level, Level::Broken | Level::Risk)
+}
+
 /// What a report says first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First<'a> {

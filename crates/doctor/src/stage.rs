@@ -112,7 +112,7 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
     } else if m.has("Suspending console(s)") || says("Entering ") && m.has(" sleep") {
         Stage::new(Suspend, Some(Phase::Suspend))
     } else if complete && (back("early ") || m.has("PM: early ")) {
-        // Whatever it is called: drivers/base/power/main.c:dpm_suspend_end, 3.4.
+        // Whatever it is called: only the way up has it.
         Stage::new(Resume, Some(Phase::Resume))
     } else if complete && back("noirq ") {
         Stage::new(Resume, Some(Phase::ResumeEarly))

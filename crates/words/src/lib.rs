@@ -39,7 +39,7 @@ pub mod wording;
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
-use dormouse_doctor::finding::{Area, Confidence, Finding, Level};
+use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::CycleView;
 use std::sync::Arc;
@@ -86,18 +86,9 @@ impl Explained {
         })
     }
 
-    /// The finding that doubts what a log says of a cycle that failed: all that tell of it are
-    /// suspicions, or its writer says that it is over.
+    /// The finding that doubts what a log says of a cycle that failed.
     pub(crate) fn doubt_of(&self, cycle: usize) -> Option<&Finding> {
-        let ends = |f: &&Finding| {
-            let area =
-                matches!(f.area, Area::Abort | Area::Freezer | Area::Phase | Area::Hibernation);
-            area && f.level != Level::Note || f.over
-        };
-        let mut all = self.findings_of(cycle).filter(ends);
-        let first = all.next()?;
-        let doubted = |f: &Finding| f.confidence == Confidence::Guess || f.over;
-        (doubted(first) && all.all(doubted)).then_some(first)
+        dormouse_doctor::doubt(self.findings_of(cycle))
     }
 
     /// The crash of the kernel that ended a cycle whose callbacks are known, which answers

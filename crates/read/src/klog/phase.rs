@@ -121,8 +121,8 @@ pub(super) fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
         (b"start", true) => Phase::Prepare,
         (b"late", true) => Phase::Late,
         (b"early", false) => Phase::ResumeEarly,
-        // Kernels of the 3.x undid a failed noirq phase under the name of the way down
-        // (drivers/base/power/main.c:dpm_suspend_end, 3.4).
+        // A log of a phone's 3.x kernel calls it so where a failed noirq phase goes back; only
+        // the way up has such a phase (drivers/base/power/main.c:dpm_resume_early, 6.12).
         (b"early", true) => return Some((Phase::ResumeEarly, PmEvent::from_name(b"resume")?)),
         (b"noirq", true) => Phase::Noirq,
         (b"noirq", false) => Phase::ResumeNoirq,

@@ -65,7 +65,7 @@ impl Log<'_> {
     }
 
     /// Whether a line that gives a sleep up is the last word of one that a device ended: the
-    /// phases that went back are told before it (kernel/power/suspend.c:suspend_enter, 3.4).
+    /// phases that went back are told before it, as a log of a phone's 3.x kernel shows.
     pub(super) fn sums_up(&mut self) -> bool {
         let aborted =
             self.t.current().is_some_and(|c| !c.over && (c.told.aborted || c.failed.is_some()));

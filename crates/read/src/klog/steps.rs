@@ -536,7 +536,7 @@ fn over(
     }
 }
 
-/// A device that refuses.
+/// A device that refuses ([`refusal::of_device`]).
 fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
     const WORDS: [&[u8]; 2] = [b"failed to ", b" for power transition: "];
     if WORDS.iter().all(|w| text::find_known(r.text, &r.pairs, w).is_none()) {

@@ -17,7 +17,6 @@ use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
-use dormouse_doctor::finding::Level;
 use dormouse_sleep::analyse::answer::{Half, Known};
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::analyse::printing::slow_console;
@@ -55,7 +54,7 @@ pub(super) fn show(
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
     let list = sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
-    let wrong = e.findings_of(i).any(|f| matches!(f.level, Level::Broken | Level::Risk));
+    let wrong = e.findings_of(i).any(dormouse_doctor::is_wrong);
     let wrong = wrong || failed.is_some() || trust::failed(capture, cycle).is_some();
     let warnings = trust::count_of_warnings(list.len(), wrong);
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");

@@ -12,7 +12,6 @@ use dormouse_base::cycle::{Began, Outcome};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
-use dormouse_doctor::finding::Level;
 use dormouse_doctor::waits::Wait;
 use dormouse_sleep::analyse::answer::{HELPS, Known};
 use dormouse_sleep::analyse::spread::{DeviceSpread, Group, PERCENTILES_FROM, Spread, groups};
@@ -67,7 +66,7 @@ pub(super) fn show(
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
     let mut found = all.iter().flat_map(|e| &e.findings);
-    let wrong = found.any(|f| matches!(f.level, Level::Broken | Level::Risk));
+    let wrong = found.any(dormouse_doctor::is_wrong);
     let warnings = trust::count_of_warnings(warnings, wrong || failed.is_some());
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     if let Some(text) = trust::unit_of_log(&captures) {
