@@ -201,6 +201,35 @@ pub struct Beside {
     pub dma_latency_us: [Option<u64>; 2],
 }
 
+/// What two tests say of idle states, where a setting that keeps CPUs out of them is in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfIdle {
+    /// The run without them was not better by [`CHANCE`].
+    NotBetter,
+    /// It was better, but the other did not enter them either.
+    NotEntered,
+    /// It was better.
+    Better,
+}
+
+/// The latest of many wake-ups is one of them: by fewer per cent it differs from run to run.
+/// Chosen, not measured.
+pub const CHANCE: u64 = 10;
+
+impl Beside {
+    /// What they say of idle states: `side` is the run that stayed out of them.
+    pub fn of_idle(&self, side: usize) -> OfIdle {
+        let (with, without) = (self.worst[side].1, self.worst[1 - side].1);
+        let worst = with.saturating_mul(100) <= without.saturating_mul(100 - CHANCE);
+        match (worst && self.mean[side] <= self.mean[1 - side], self.dma_latency_us[1 - side]) {
+            (false, _) => OfIdle::NotBetter,
+            (true, Some(0)) => OfIdle::NotEntered,
+            (true, _) => OfIdle::Better,
+        }
+    }
+}
+
 /// Two tests of one program beside each other.
 pub fn beside(a: &Test, b: &Test) -> Option<Beside> {
     let worst = |t: &Test| t.worst().map(|w| (w.number, w.most));

@@ -1,7 +1,8 @@
 //! What tests of wake-ups print: rows and histograms of cyclictest (rt-tests,
-//! src/cyclictest/cyclictest.c, print_stat and print_hist, 2.5), rows of `rtla timerlat top`.
+//! src/cyclictest/cyclictest.c, print_stat and print_hist, 2.5), those of `rtla timerlat`.
 
 use super::between::{is_command, plain};
+use super::timerlat::{Hist, Taken};
 use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::late::{Histogram, Named, Program, Test, Thread};
@@ -22,6 +23,7 @@ pub(crate) fn is_late(asked: &Asked<'_>) -> bool {
     asked.has(b"Max:") && asked.has(b"Avg:") && asked.has(b"Min:") && asked.has(b"T:")
         || asked.has(b"# Max Latencies:")
         || asked.has(b"Timer Latency")
+        || asked.has(b"Thr-0")
 }
 
 /// A line without marks of a mail and without what moves the cursor of a terminal.
@@ -157,19 +159,23 @@ struct Reading {
     options: Options,
     /// Words, settings and a latency above the next test.
     caption: Option<String>,
+    /// That is a heading.
+    headed: bool,
     named: Vec<Named>,
     dma: Option<u64>,
     bins: Bins,
+    timerlat: Hist,
 }
 
 impl Reading {
     /// The test that a row goes into: the last one, or a new one.
     fn test(&mut self, program: Program, t: &Thread) -> &mut Test {
+        let headed = self.headed;
         let goes_on = |test: &Test| {
             test.program == program
                 && test.threads.iter().find(|o| o.number == t.number).is_none_or(|o| {
                     // A terminal prints the rows again and again: they only count up.
-                    o.pid == t.pid && o.count <= t.count && o.most <= t.most
+                    !headed && o.pid == t.pid && o.count <= t.count && o.most <= t.most
                 })
         };
         if !(self.open && self.tests.last().is_some_and(goes_on)) {
@@ -177,7 +183,7 @@ impl Reading {
         }
         self.open = true;
         // What stands between rows of one test is of none after it.
-        (self.caption, self.named) = (None, Vec::new());
+        (self.caption, self.named, self.headed) = (None, Vec::new(), false);
         let at = self.tests.len() - 1;
         &mut self.tests[at]
     }
@@ -207,6 +213,28 @@ impl Reading {
             Some(at) => test.threads[at] = t,
             None if test.threads.len() < MOST_THREADS => test.threads.push(t),
             None => {}
+        }
+    }
+
+    /// A line of the histogram of `rtla timerlat`; whether it is one.
+    fn timerlat(&mut self, line: &str) -> bool {
+        match self.timerlat.line(line) {
+            Taken::Not => false,
+            Taken::Yes => true,
+            Taken::Whole(threads, histogram) => {
+                // It always says us.
+                self.options.nanoseconds = false;
+                self.open = false;
+                let before = self.tests.len();
+                for t in threads {
+                    self.put(Program::Timerlat, t);
+                }
+                if let Some(t) = self.tests[before..].last_mut() {
+                    t.histogram = Some(histogram);
+                }
+                self.open = false;
+                true
+            }
         }
     }
 
@@ -326,6 +354,7 @@ impl Reading {
         if caption && (heading || self.caption.is_none() || !found.is_empty()) {
             let cut: String = text.chars().take(CAPTION).collect();
             self.caption = Some(cut);
+            self.headed |= heading;
             self.named.iter_mut().for_each(|n| n.in_caption = false);
         }
         let of = |(setting, on)| Named { setting, on, in_caption: caption };
@@ -335,7 +364,17 @@ impl Reading {
 }
 
 /// Words of lines that the programs print themselves.
-const OWN: [&str; 6] = ["policy: ", "WARN:", "INFO:", "# Thread", "Timer Latency", "CPU COUNT"];
+const OWN: [&str; 9] = [
+    "policy: ",
+    "WARN:",
+    "INFO:",
+    "# Thread",
+    "Timer Latency",
+    "CPU COUNT",
+    "# RTLA",
+    "# Time unit",
+    "# Duration:",
+];
 
 /// So many threads a test has at most.
 const MOST_THREADS: usize = 4_096;
@@ -372,7 +411,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Test>, losses: &mut Los
             }
         } else if let Some(t) = timerlat(own).filter(|_| own.contains('#')) {
             r.put(Program::Timerlat, t);
-        } else if !own.is_empty() && !r.histogram(own) {
+        } else if !own.is_empty() && !r.timerlat(own) && !r.histogram(own) {
             r.words(&line);
         }
     }
@@ -424,6 +463,8 @@ mod tests {
         assert_eq!(names, ["before", "after, with idle=poll"]);
         assert_eq!((all[0].threads.len(), all[1].threads.len()), (2, 1));
         assert_eq!(all[1].named[0].setting, "idle=poll");
+        let same = text.replace("1203", "901").replace("12\n", "41\n");
+        assert_eq!(tests(&same).len(), 2, "one process may be two runs by their headings");
         assert!(all[1].named[0].on && all[1].named[0].in_caption);
     }
 
@@ -436,6 +477,25 @@ mod tests {
         let h = all[0].histogram.as_ref().expect("a histogram");
         assert_eq!((h.quantile(50_000), h.quantile(99_000), h.over), (Some(3_000), Some(8_000), 1));
         assert_eq!(all[0].worst().map(|t| (t.number, t.most)), Some((1, 120_000)));
+    }
+
+    #[test]
+    fn a_histogram_of_timerlat_is_of_cpus() {
+        let text = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:11\n\
+            Index   IRQ-000   Thr-000   IRQ-001   Thr-001\n0  9000 0 8000 0\n1 1001 9000 2001 9998\n\
+            9 0 1000 0 2\nover: 0 1 0 1\ncount: 10001 10001 10001 10001\nmin: 0 1 0 1\navg: 0 2 0 2\n\
+            max: 1 39 1 77\nALL: IRQ Thr\ncount: 20002 20002\nmin: 0 1\navg: 0 2\nmax: 1 77\n";
+        let all = tests(text);
+        assert_eq!(
+            (all.len(), all[0].program, all[0].wakeups()),
+            (1, Program::Timerlat, Some(20_002))
+        );
+        assert_eq!(all[0].worst().map(|t| (t.number, t.most)), Some((1, 77_000)));
+        let h = all[0].histogram.as_ref().expect("a histogram");
+        assert_eq!((h.over, h.count(), h.quantile(90_000)), (2, 20_002, Some(1_000)));
+        let idle = text.replace("max: 1 39 1 77", "max: 1 39 - -");
+        assert_eq!(tests(&idle)[0].threads.len(), 1, "a CPU without a wake-up is none");
+        assert!(tests("Index   Thr-000\n0 1\n").is_empty());
     }
 
     #[test]

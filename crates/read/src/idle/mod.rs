@@ -37,6 +37,7 @@ mod monitor;
 mod powertop;
 mod sysfs;
 mod table;
+mod timerlat;
 mod trace;
 mod turbostat;
 

@@ -3,7 +3,7 @@
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::{grouped, plural};
-use dormouse_idle::late::{Beside, Differs, Sure, Test, Thread};
+use dormouse_idle::late::{Beside, CHANCE, Differs, OfIdle, Sure, Test, Thread};
 use std::fmt::Write as _;
 
 /// Percentiles of a histogram, as people say them.
@@ -213,20 +213,20 @@ fn differs(b: &Beside) -> String {
         return out + &wrap(&format!("{why} that idle states made the difference."));
     };
     let keep = if idle.len() > 1 { "keep" } else { "keeps" };
-    let better = b.worst[side].1 < b.worst[1 - side].1 && b.mean[side] <= b.mean[1 - side];
-    out += &wrap(&match (better, b.dma_latency_us[1 - side]) {
-        (false, _) => format!(
-            "{} {keep} CPUs out of deep idle states, and the run with it was not better: idle \
-             states are not what made the other one late.",
+    out += &wrap(&match b.of_idle(side) {
+        OfIdle::NotBetter => format!(
+            "{} {keep} CPUs out of deep idle states, and the run with it was not better by \
+             {CHANCE} % and more, as one run differs from the next: idle states are not what made \
+             the other one late.",
             list(&idle)
         ),
-        (true, Some(0)) => format!(
+        OfIdle::NotEntered => format!(
             "{} {keep} CPUs out of deep idle states. That these made the other run late is not \
              proven: cyclictest held /dev/cpu_dma_latency at 0 us in it, which shuts all but the \
              first state while it runs.",
             list(&idle)
         ),
-        (true, _) => format!(
+        OfIdle::Better => format!(
             "{} {keep} CPUs out of deep idle states: leaving those is the likely part of what the \
              other run took longer.",
             list(&idle)
