@@ -112,11 +112,18 @@ fn a_warning_of_some_cycles_names_them() {
 fn usecs_of_old_kernels_are_those_of_the_logs_that_print_them() {
     let folder = tempfile::tempdir().expect("a folder");
     // Without `PM: ` the lines are those of a kernel before 5.14.
-    let old = sleep("usb1", 100).replace("usb1: PM: ", "usb1: ");
+    let new = sleep("usb1", 100);
+    // Numbers that the stamps leave room for in that unit.
+    let old = new.replace("usb1: PM: ", "usb1: ");
+    let old = old.replace("after 100000 ", "after 97656 ").replace("after 20000 ", "after 19531 ");
     let a = written(folder.path(), "old.txt", &old);
-    let b = written(folder.path(), "new.txt", &sleep("usb1", 100));
+    let b = written(folder.path(), "new.txt", &new);
     let text = words(&["show", &a, &b], "");
     assert!(text.contains("times here are 2.4 % above the numbers of old.txt."), "{text}");
+    // Stamps that leave room for microseconds alone prove these.
+    let micro = written(folder.path(), "micro.txt", &new.replace("usb1: PM: ", "usb1: "));
+    let text = words(&["show", &micro], "");
+    assert!(!text.contains("2.4 %"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,8 @@ use super::state::Log;
 use super::steps::settle;
 use crate::event::Stamp;
 use crate::text;
-use dormouse_base::cycle::PhaseSpan;
+use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
@@ -35,6 +36,10 @@ const SET: Ns = Ns(30 * 24 * HOUR);
 /// A keeper who was frozen writes what he missed within this time. Devices of a machine
 /// need longer to go down and come back.
 const CATCHING_UP: Ns = Ns::from_ms(100);
+
+/// From the image that was read to the line behind it a kernel needs less: stopping devices
+/// and copying pages prints lines. More is between two clocks. Chosen, not measured.
+const FROZEN: Ns = Ns(60_000_000_000);
 
 /// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
 fn hours(step: Ns) -> Option<Ns> {
@@ -70,7 +75,11 @@ impl Log<'_> {
             self.c.shift(by);
         } else if let Some(last) = last.filter(|_| self.was_timed) {
             let set = hours(time - last).filter(|_| open && calendar && !beside);
-            if let Some(by) = set.filter(|by| *by < Ns::ZERO || self.is_awake(text)) {
+            if !calendar && time - last > FROZEN && self.has_read_an_image() {
+                // The clock of the kernel that wrote the image goes on where it stopped.
+                self.skew -= time - last;
+                time = last;
+            } else if let Some(by) = set.filter(|by| *by < Ns::ZERO || self.is_awake(text)) {
                 self.skew -= by;
                 time -= by;
             } else if time + PAUSE < last {
@@ -87,6 +96,12 @@ impl Log<'_> {
         if !beside {
             self.now = time;
         }
+    }
+
+    /// Whether the open cycle is that of a kernel that has read an image.
+    fn has_read_an_image(&mut self) -> bool {
+        let read = |c: &Cycle| c.reads_image && c.image.iter().any(|s| s.work == ImageWork::Read);
+        self.t.current().is_some_and(|c| read(&c.cycle))
     }
 
     /// Whether the machine was awake all the time before a line: only the way down prints

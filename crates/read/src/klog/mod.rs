@@ -31,6 +31,7 @@ mod release;
 mod restore;
 mod state;
 mod steps;
+mod unit;
 mod wrap;
 
 use crate::text;
@@ -159,6 +160,17 @@ fn is_prompt(line: &[u8]) -> bool {
     commands.iter().any(|c| line.starts_with(c))
 }
 
+/// Whether a line is a heading of Markdown with words of a person, and no comment of a trace:
+/// `# Suspend is broken since 6.8`. Commands begin small.
+fn is_heading(line: &[u8]) -> bool {
+    const WORDS: usize = 3;
+    let marks = line.iter().take_while(|b| **b == b'#').count();
+    let Some(title) = line[marks..].strip_prefix(b" ").filter(|_| marks <= 6) else { return false };
+    let word = |w: &&[u8]| w.len() > 1 && w.iter().all(|b| b.is_ascii_alphabetic());
+    title.first().is_some_and(u8::is_ascii_uppercase)
+        && title.split(|b| *b == b' ').filter(word).count() >= WORDS
+}
+
 impl Splitter {
     /// Whether `step` was of a journal.
     fn entry(&mut self, step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
@@ -215,7 +227,7 @@ impl Splitter {
             return self.record(record, rest, at, take);
         }
         let glued = || prefix::next_stamp(line, 0).is_some();
-        if line.first() == Some(&b'#') && !is_prompt(line) && !glued() {
+        if line.first() == Some(&b'#') && !is_prompt(line) && !is_heading(line) && !glued() {
             return;
         }
         let step = self.journal.line(prefix::quotes(line));

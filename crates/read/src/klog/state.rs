@@ -25,9 +25,11 @@ const MAX_OPEN: usize = 8;
 pub(super) struct Log<'t> {
     pub t: &'t mut Tracker,
     /// Kernel version, if known.
-    version: Option<(u32, u32)>,
+    pub(super) version: Option<(u32, u32)>,
     /// Durations were read in units of 1,024 ns.
-    shifted: bool,
+    pub(super) shifted: bool,
+    /// The log itself shows that its kernel prints microseconds.
+    pub(super) micro: bool,
     /// Time of the last line; without time stamps, the sum of durations.
     pub now: Ns,
     /// The line has a time.
@@ -96,6 +98,7 @@ impl<'t> Log<'t> {
             t,
             version: None,
             shifted: false,
+            micro: false,
             now: Ns::ZERO,
             timed: false,
             untimed: 0,
@@ -579,21 +582,6 @@ impl<'t> Log<'t> {
         c.event.0.unwrap_or(plain)
     }
 
-    /// How long `usecs` of a line means; a kernel whose unit is another is told of.
-    fn took(&mut self, usecs: i64, form: Form) -> Ns {
-        let took = calls::duration(usecs, form, self.version);
-        if took.0 / 1_000 != usecs && !std::mem::replace(&mut self.shifted, true) {
-            self.t.losses().add(
-                "units_of_old_kernels",
-                1,
-                Severity::Info,
-                "this kernel prints microseconds as units of 1,024 ns, and they are read as such",
-                None,
-            );
-        }
-        took
-    }
-
     fn returned(
         &mut self,
         owner: &[u8],
@@ -603,7 +591,6 @@ impl<'t> Log<'t> {
         form: Form,
         at: u64,
     ) {
-        let took = self.took(usecs, form);
         let spaced;
         let owner = if form == Form::Device || owner.contains(&b' ') {
             owner
@@ -612,9 +599,12 @@ impl<'t> Log<'t> {
             &spaced[..]
         };
         let Some(((call, pid, start), last)) = self.take_open(owner, function) else {
+            let took = self.took(usecs, form);
             self.loose(owner, function, error, took, false, at);
             return;
         };
+        self.learns_unit(usecs, self.now - start);
+        let took = self.took(usecs, form);
         if last {
             self.c.open.remove(owner);
         }
