@@ -106,12 +106,12 @@ const PROVIDERS: [&str; 19] = [
     "rsc",
 ];
 
-/// Whether a device is of a kind that others need before they can probe.
-pub(crate) fn provides(name: &str) -> bool {
+/// The kind of a device, or of what its driver drives, that others need before they can probe.
+pub(crate) fn provided(name: &str) -> Option<&'static str> {
     let node = as_node(name);
     let node = node.rsplit([':', '/']).next().unwrap_or(&node);
     let node = node.split('@').next().unwrap_or(node);
-    PROVIDERS.iter().any(|p| node.contains(p))
+    PROVIDERS.into_iter().find(|p| node.contains(p))
 }
 
 /// A name without its numbers, by which brothers are known: `imx-pgc-domain.8`.
@@ -144,8 +144,8 @@ mod tests {
         assert_eq!(on_bus("spi2.1"), on_bus("/soc/spi@ff00/flash@1"));
         assert_eq!(on_bus("/soc/clock@48"), None);
         assert_eq!((on_bus("sound-card"), on_bus("4-1.2"), on_bus("a/b@")), (None, None, None));
-        assert!(provides("5a4c0000.clock-controller") && provides("10005000.pinctrl"));
-        assert!(!provides("fe8c0000.mmc") && !provides("sound"));
+        assert_eq!(provided("5a4c0000.clock-controller"), Some("clock"));
+        assert!(provided("fe8c0000.mmc").is_none() && provided("sound").is_none());
     }
 
     #[test]

@@ -12,6 +12,14 @@ pub fn faults(drives: &[Drive]) -> Vec<Finding> {
 /// So many devices are named.
 const NAMED: usize = 6;
 
+/// What the first of them is: those that a setting holds stand before others.
+fn awake(first: &Held) -> &'static str {
+    match first.why {
+        Why::Forbidden | Why::Never { .. } => "Awake by their settings",
+        _ => "Held awake at run time",
+    }
+}
+
 /// Devices that their settings hold awake: a choice, so it is a note.
 pub fn kept_awake(held: &[Held]) -> Option<Finding> {
     let why = |h: &Held| {
@@ -34,8 +42,12 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
     let row = Evidence { text: why(first), ..Evidence::default() };
     Some(
         Finding::new(("rpm-held", Area::Storage, Level::Note), Confidence::Certain)
-            .says(format!("Awake by their settings: {}{more}.", all.join(", ")))
-            .look("dormouse show --only storage lists each with its reason; echo auto > …/power/control lets one sleep.")
+            .says(format!("{}: {}{more}.", awake(first), all.join(", ")))
+            .look(match first.why {
+                Why::Forbidden => "echo auto > …/power/control lets one sleep; dormouse show --only storage lists each with its reason.",
+                Why::Used { .. } => "What uses it lets it sleep when it lets go: a program that has its file open (fuser -v /dev/…), a service, or its driver. dormouse show --only storage lists each with its reason.",
+                _ => "dormouse show --only storage lists each with its reason.",
+            })
             .times(held.len())
             .shown_by([row]),
     )

@@ -222,6 +222,12 @@ impl Knobs {
             || !self.spinning.is_empty()
     }
 
+    /// Whether more was found than devices with runtime power management, which need be no disks.
+    pub fn of_storage(&self) -> bool {
+        let more = Knobs { power: BTreeMap::new(), ..self.clone() };
+        more.any() || !self.conflicts().is_empty()
+    }
+
     /// Devices that were awake in one measurement and asleep in another: the first and the last.
     pub fn changed(&self) -> impl Iterator<Item = (&Power, &Power)> {
         let pairs = self.power.values().filter_map(|p| Some((p.before.as_deref()?, p)));

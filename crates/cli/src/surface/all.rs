@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::ArgMatches;
 use dormouse_app::failure::{Nothing, Usage};
 use dormouse_read::Given;
+use dormouse_words::wording::next::typed;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -148,8 +149,7 @@ fn screen(q: &Question<'_>, forms: &[&'static Form]) -> Result<()> {
         let (body, last) = without_next(&text);
         if i == 0 {
             next = last.into();
-            let more =
-                [list_of(&below), (!q.alone).then(|| by_itself(q.verb, section.form)).flatten()];
+            let more = [list_of(&below), (!q.alone).then(|| by_itself(q, section.form)).flatten()];
             let more: Vec<String> = more.into_iter().flatten().collect();
             match (more.is_empty(), body.split_once("\n\n")) {
                 (false, Some((head, body))) => {
@@ -173,11 +173,16 @@ fn list_of(below: &[&str]) -> Option<String> {
 }
 
 /// How a section that is no sleep is asked for, for those who know its old words.
-fn by_itself(verb: &Verb, form: &Form) -> Option<String> {
+fn by_itself(q: &Question<'_>, form: &Form) -> Option<String> {
     let (Section::Member(_) | Section::MemberIf(..)) = form.section else { return None };
     let before = form.before.first()?;
-    let (words, subject) = (verb.words, form.subject);
-    Some(format!("By itself: dormouse {words} --only {subject} (before: {before})."))
+    // What came through a pipe is gone.
+    let input = match q.given.paths() {
+        [one] if one.as_os_str() != "-" => typed(&one.display().to_string()),
+        _ => return None,
+    };
+    let (words, subject) = (q.verb.words, form.subject);
+    Some(format!("By itself (before: {before}): dormouse {words} --only {subject} {input}"))
 }
 
 /// A screen and its last line, which names the next command.

@@ -343,7 +343,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 ["storage show"],
                 storage::show::ShowArgs,
                 |a, g| storage::show::run(&a, g),
-                Member("storage"),
+                MemberIf("storage", |m, given| storage::show::beside(&of(m)?, given)),
                 stores
             ),
             form!(

@@ -2,7 +2,7 @@
 
 use super::found::{Found, found};
 use crate::case::Case;
-use crate::name::provides;
+use crate::name::provided;
 use crate::probe::{Outcome, Provider};
 use crate::report::Report;
 use crate::root::Cause;
@@ -116,7 +116,11 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     places.sort_unstable();
     for p in places.into_iter().map(|i| &case.probes[i]).filter(|p| !told.contains(&*p.device)) {
         let Outcome::Failed(code) = p.outcome else { continue };
-        let needed = provides(&p.device) && waiting > 0;
+        // What others say that they miss: "get regulator failed" of a driver called
+        // fan53555-regulator.
+        let kind = [&p.device, &p.driver].into_iter().find_map(|name| provided(name));
+        let asks = kind.map_or(Vec::new(), |kind| asking(report, kind));
+        let needed = kind.is_some() && waiting > 0 || !asks.is_empty();
         let confidence = match code {
             TIMED_OUT => Confidence::Certain,
             _ if p.part_of.is_some() => Confidence::Certain,
@@ -132,6 +136,12 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         };
         let more = match waiting {
             _ if !is_fault => cards.clone(),
+            _ if !asks.is_empty() => format!(
+                " {} {} for a {}; whether that is this one, no line that was read says.",
+                names(&asks),
+                verb(asks.len(), "waits", "wait"),
+                kind.unwrap_or("device")
+            ),
             0 => String::new(),
             n => format!(
                 " {} {} too, and the kernel does not say for what.",
@@ -154,8 +164,18 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
                 p.device
             ))
             .shown_by([p.evidence.clone()].into_iter().chain(own));
-        out.push(Found { finding, is_failure: true, weight: 1 + waiting as u64 });
+        out.push(Found { finding, is_failure: true, weight: 1 + (waiting + asks.len()) as u64 });
     }
+}
+
+/// Devices whose drivers say that they miss something of this kind.
+fn asking(report: &Report, kind: &str) -> Vec<String> {
+    let says = |c: &Cause| match c {
+        Cause::Own { reason } => reason.to_ascii_lowercase().contains(kind),
+        _ => false,
+    };
+    let roots = report.roots.iter().filter(|r| says(&r.cause));
+    roots.flat_map(|r| r.at.iter().cloned()).collect()
 }
 
 fn costly(case: &Case, out: &mut Vec<Found>) {

@@ -262,7 +262,12 @@ fn group<'a>(
         }
     }
     let spread = |v: &[Ns]| Spread::of(&mut v.to_vec()).unwrap_or_default();
-    let (suspend, resume) = (spread(&halves[0]), spread(&halves[1]));
+    // A half that the log does not time is no half of 0.
+    let timed = |v: &[Ns]| {
+        let known: Vec<Ns> = v.iter().copied().filter(|t| *t > Ns::ZERO).collect();
+        spread(if known.is_empty() { v } else { &known })
+    };
+    let (suspend, resume) = (timed(&halves[0]), timed(&halves[1]));
     let phase_spreads: Vec<Option<Spread>> = Phase::ALL
         .iter()
         .map(|&p| {

@@ -64,8 +64,8 @@ fn stands(s: &Subject<'_>) -> Option<String> {
             all.map(|(d, h)| format!("{} ({})", d.name, held(dump, d, h))).collect();
         let of = plural(dump.domains.len(), "domain");
         return Some(match on.as_slice() {
-            [] => format!("Nothing wrong found: none of {of} is on."),
-            on => format!("Nothing wrong found: of {of} {} on: {}.", on.len(), names(on)),
+            [] => format!("None of {of} is on; no rule found a fault."),
+            on => format!("Of {of} {} on: {}; no rule found a fault.", on.len(), names(on)),
         });
     }
     if let Some(t) = s.case.clocks.last() {

@@ -3,6 +3,7 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
+use dormouse_app::failure::Nothing;
 use dormouse_app::storage::{self, Asked, Sleeper};
 use dormouse_read::Given;
 use dormouse_words::document::section;
@@ -30,6 +31,18 @@ pub(crate) struct ShowArgs {
     /// Everything, for programs (docs/storage-json.md).
     #[arg(long)]
     json: bool,
+}
+
+/// The same as a section beside others: nothing if settings of devices are all that there is,
+/// which are runtime power management.
+pub(crate) fn beside(args: &ShowArgs, given: &Given) -> Result<()> {
+    let shown = storage::show(given)?;
+    let r = &shown.reading;
+    let drives = !r.drives.is_empty() || !r.transitions.is_empty() || !r.jobs.is_empty();
+    if !(drives || r.traces.iter().any(|t| t.speaks()) || r.knobs.of_storage()) {
+        return Err(Nothing("no disk, and no requests".into()).into());
+    }
+    run(args, given)
 }
 
 /// Runs the verb.
