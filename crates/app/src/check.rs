@@ -7,12 +7,14 @@ use crate::faults::checked;
 use anyhow::Result;
 use dormouse_doctor::finding::Level;
 use dormouse_doctor::gate::{findings, hardware_sleep, max_power};
+use dormouse_doctor::whole::ready::ready;
+pub use dormouse_doctor::whole::{Mark, ready::Ready};
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
 use dormouse_sleep::budget::{Budgets, Gated, judge};
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// What each half may take.
     pub budgets: Budgets,
@@ -20,6 +22,8 @@ pub struct Asked {
     pub hardware_sleep: Option<i64>,
     /// What a sleep may draw at most, in uW.
     pub max_power: Option<i64>,
+    /// What is to be ready, and how long after the kernel's return.
+    pub ready: Vec<Ready>,
     /// Findings as bad as this fail.
     pub fail_on: Option<Level>,
 }
@@ -30,6 +34,7 @@ impl Asked {
         self.budgets == Budgets::default()
             && self.hardware_sleep.or(self.max_power).is_none()
             && self.fail_on.is_none()
+            && self.ready.is_empty()
     }
 }
 
@@ -50,7 +55,8 @@ pub fn gated(asked: &Asked, given: &Given, root: &Root) -> Result<(Gated, Option
     let numbered = cycles.enumerate().map(|(i, (cycle, view))| (i + 1, cycle, view));
     let budgets = judge(numbered, asked.budgets);
     let mut judged: Vec<Judged> = Vec::new();
-    if asked.hardware_sleep.or(asked.max_power).is_some() || asked.fail_on.is_some() {
+    let of_findings = asked.fail_on.is_some() || !asked.ready.is_empty();
+    if asked.hardware_sleep.or(asked.max_power).is_some() || of_findings {
         judged = match here {
             true => vec![live(root)],
             false => or_nothing(checked(given), &mut told, &mut nothing)?,
@@ -63,7 +69,8 @@ pub fn gated(asked: &Asked, given: &Given, root: &Root) -> Result<(Gated, Option
         asked.fail_on.map(|worst| findings(&of, worst)),
     ];
     let nothing = (!told && !here && !nothing.is_empty()).then_some(nothing);
-    Ok((Gated::new(budgets, others.into_iter().flatten()), nothing))
+    let ready = asked.ready.iter().map(|r| ready(&of, *r));
+    Ok((Gated::new(budgets, others.into_iter().flatten().chain(ready)), nothing))
 }
 
 /// What was read, or nothing with the reason kept.

@@ -16,6 +16,7 @@ use dormouse_doctor::now::{Waiting, Writer};
 use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
 use dormouse_doctor::value::Value;
+use dormouse_doctor::whole::WholeWay;
 use dormouse_doctor::{Case, JudgedCase, Report, recorded};
 use dormouse_machine::look::look;
 use dormouse_machine::root::Root;
@@ -201,12 +202,6 @@ fn asleep(c: &Capture, m: Measured) -> Measured {
 /// What is wrong in each of `captures`, which were read together with what was `told` in
 /// words.
 pub(crate) fn findings(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<Finding>> {
-    let names = |c: &Capture, h: &Heard| {
-        c.cycles.iter().any(|x| {
-            let source = c.names.get(x.source);
-            source.strip_prefix(&h.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
-        })
-    };
     // A log and a trace of one cycle became one, with the name of the trace.
     let alone = captures.iter().filter(|c| !c.cycles.is_empty()).count() == 1;
     let of = |c: &Capture| {
@@ -232,6 +227,25 @@ pub(crate) fn findings(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<Fin
         found
     };
     captures.iter().map(confirmed).collect()
+}
+
+/// Whether a capture has a cycle of this input.
+fn names(c: &Capture, h: &Heard) -> bool {
+    c.cycles.iter().any(|x| {
+        let source = c.names.get(x.source);
+        source.strip_prefix(&h.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
+    })
+}
+
+/// The sleeps as a whole that texts tell of, for each capture: of those that have one cycle's
+/// source as their name.
+pub(crate) fn ways(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<WholeWay>> {
+    let alone = captures.iter().filter(|c| !c.cycles.is_empty()).count() == 1;
+    let of = |c: &Arc<Capture>| {
+        let mine = told.iter().filter(|h| !c.cycles.is_empty() && (alone || names(c, h)));
+        mine.flat_map(|h| h.case.report().ways.clone()).collect()
+    };
+    captures.iter().map(of).collect()
 }
 
 /// Looks at the tasks of a running machine, and how far apart: two seconds in all.

@@ -7,6 +7,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
+use dormouse_doctor::whole::WholeWay;
 use dormouse_read::Given;
 use dormouse_read::doctor::Heard;
 use dormouse_sleep::analyse::Explainer;
@@ -64,10 +65,12 @@ pub fn labelled(given: &Given, apart: bool) -> Result<Vec<(String, Explained)>> 
 fn explained(given: &Given) -> Result<Vec<Explained>> {
     let read = given.heard()?;
     let findings = doctor::findings(&read.captures, &read.heard);
-    let all = read.captures.iter().zip(findings);
-    let explained = |(capture, findings): (&Arc<Capture>, Vec<Finding>)| {
+    let ways = doctor::ways(&read.captures, &read.heard);
+    let all = read.captures.iter().zip(findings.into_iter().zip(ways));
+    type Told = (Vec<Finding>, Vec<WholeWay>);
+    let explained = |(capture, (findings, ways)): (&Arc<Capture>, Told)| {
         let waits = waits(capture, &read.heard);
-        Explained { waits, ..on_every_cpu(capture.clone(), findings) }
+        Explained { waits, ways, ..on_every_cpu(capture.clone(), findings) }
     };
     Ok(all.map(explained).collect())
 }
@@ -79,7 +82,7 @@ fn on_every_cpu(capture: Arc<Capture>, findings: Vec<Finding>) -> Explained {
     let part = capture.cycles.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let parts = capture.cycles.par_chunks(part);
     let views = parts.flat_map_iter(|cycles| explainer.explain(cycles)).collect();
-    Explained { views, findings, waits: Vec::new(), capture }
+    Explained { views, findings, ways: Vec::new(), waits: Vec::new(), capture }
 }
 
 /// What the logs say of devices that were waited for, by cycle.

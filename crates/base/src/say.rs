@@ -111,7 +111,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 /// The name of an error, and what it means here.
 fn error(n: i32) -> (&'static str, &'static str) {
     match n {
-        -16 => ("EBUSY", "it was busy, or a wakeup was pending"),
+        -16 => ("EBUSY", "it was busy"),
         -22 => ("EINVAL", "it cannot do what was asked"),
         -110 => ("ETIMEDOUT", "it did not answer in time"),
         -108 => ("ESHUTDOWN", "it, or what it is behind, was shut down already"),
@@ -140,7 +140,16 @@ fn error(n: i32) -> (&'static str, &'static str) {
     }
 }
 
+/// What refused a sleep, which a wakeup that is pending does as well:
 /// `error -16 (EBUSY: it was busy, or a wakeup was pending)`.
+pub fn refused(n: i32) -> String {
+    match n {
+        -16 => "error -16 (EBUSY: it was busy, or a wakeup was pending)".into(),
+        _ => told(n),
+    }
+}
+
+/// `error -110 (ETIMEDOUT: it did not answer in time)`.
 pub fn told(n: i32) -> String {
     match error(n) {
         ("", _) => format!("error {n}"),

@@ -5,7 +5,7 @@ use clap::{Arg, Command};
 use std::collections::BTreeMap;
 
 /// What may follow an option, where that differs between verbs.
-const SEVERAL: [(&str, &[&str]); 8] = [
+const SEVERAL: [(&str, &[&str]); 9] = [
     // How many a machine has, or which of them.
     ("cpus", &["N", "LIST"]),
     // One of several, or the median of all.
@@ -16,6 +16,8 @@ const SEVERAL: [(&str, &[&str]); 8] = [
     ("output", &["DIR", "FILE"]),
     // Of each idle state, or of each mode of sleep.
     ("power", &["KEY=VALUE,…", "POWER"]),
+    // A device of the kernel, or what services bring.
+    ("ready", &["PATTERN=TIME", "WHAT=TIME"]),
     // No recording is replayed as a hibernation.
     (
         "sleep",

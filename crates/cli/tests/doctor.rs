@@ -103,7 +103,13 @@ fn the_json_is_what_the_page_says() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut seen = BTreeSet::new();
     let truncated = SICK.to_string() + "{\"MESSAGE\" : [1, 2], \"_TRANSPORT\" : \"kernel\"\n";
-    for text in [SICK, truncated.as_str()] {
+    let way = "Mar 04 07:00:01 elm systemd-logind[800]: The system will suspend now!\n\
+        Mar 04 07:00:02 elm systemd-logind[800]: Delay lock is active (UID 0/root, PID 9/oak) but inhibitor timeout is reached.\n\
+        Mar 04 07:00:09 elm systemd-sleep[41]: still here\n\
+        Mar 04 07:00:10 elm systemd-sleep[41]: Performing sleep operation 'suspend'...\n\
+        Mar 04 07:00:11 elm kernel: PM: suspend entry (s2idle)\n\
+        Mar 04 07:00:41 elm kernel: PM: suspend exit\n";
+    for text in [SICK, truncated.as_str(), way] {
         let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);

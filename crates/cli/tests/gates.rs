@@ -72,6 +72,44 @@ fn what_a_night_proves_meets_its_limits_and_breaks_others() {
     assert!(text.starts_with("The sleep draws more than 500 mW: 600 mW"), "{text}");
 }
 
+/// A journal of three wake-ups, the last of which waits `late` ms for its address.
+fn wakes(late: u64) -> String {
+    let one = |hour: u32, late: u64| {
+        let at = |ms: u64, said: &str| {
+            let (s, part) = (ms / 1_000, ms % 1_000);
+            format!("Mar 04 {hour:02}:00:{s:02}.{part:03}000 elm {said}\n")
+        };
+        [
+            at(1_000, "systemd-logind[800]: The system will suspend now!"),
+            at(1_400, "systemd-sleep[4100]: Performing sleep operation 'suspend'..."),
+            at(1_500, "kernel: PM: suspend entry (s2idle)"),
+            at(31_500, "kernel: PM: suspend exit"),
+            at(31_900, "systemd[1]: Finished systemd-suspend.service - System Suspend."),
+            at(32_000, "kernel: e1000e 0000:00:1f.6 eth0: NIC Link is Up 1000 Mbps"),
+            at(31_500 + late, "NetworkManager[900]: <info> dhcp4 (eth0): state changed new lease"),
+        ]
+        .concat()
+    };
+    [one(7, 900), one(8, 1_000), one(9, late)].concat()
+}
+
+#[test]
+fn the_way_back_as_a_whole_has_limits_of_its_own() {
+    let of = |limit: &str, log: &str| verdict(&["--ready", limit], log);
+    assert_eq!(of("net=2s", &wakes(1_900)), (Some(0), "met".into()));
+    assert_eq!(of("net=2s", &wakes(2_100)), (Some(4), "missed".into()));
+    assert_eq!(of("unit=300ms", &wakes(1_900)), (Some(4), "missed".into()));
+    assert_eq!(of("screen=1s", &wakes(1_900)), (Some(1), "unknown".into()));
+    let (_, answer) = json(&["--ready", "net=2s", "--ready", "link=1s"], &wakes(2_100));
+    assert_eq!(answer["gates"][0]["name"], "ready-net");
+    assert_eq!(answer["gates"][0]["found"]["value"], 2.1);
+    assert_eq!(answer["gates"][1]["verdict"], "met");
+    let (code, text) = said(&["check", "-", "--ready", "lunch=2s"], &wakes(1_900));
+    assert!(code == Some(2) && text.contains("session, unit, screen, link, net"), "{text}");
+    let (_, text) = said(&["check", "-"], &wakes(1_900));
+    assert!(text.contains("The whole way of 3 sleeps"), "{text}");
+}
+
 /// The end of a sleep that was ordered may have come early, a coarse gauge may hide a watt,
 /// a person may err: none of that is a success or a failure.
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::case::Case;
 use crate::message::{Message, Trust};
+use crate::tongue;
 
 /// What sleeps and wakes a machine.
 const SLEEP: &str = "suspend|sleep|standby|s2idle|s0ix|hibernat|lid closed|closing the lid|closed the lid|power down|powers down";
@@ -61,9 +62,30 @@ fn words(lower: &str) -> Vec<&str> {
 /// Words of a sentence that is of another time, machine or person, wishes, mends, or praises.
 const ELSEWHERE: &str = "?|no longer|any more|anymore|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
 
+/// That something no longer does what it did.
+const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
+/// What things do.
+const DOES: [&str; 7] =
+    ["work", "working", "respond", "responding", "function", "functioning", "react"];
+/// It comes, but late.
+const LATE: &str = "takes forever|takes ages|takes minutes|takes a minute|takes several minutes|painfully slow|extremely slow|super slow|so slow|very slow";
+
+/// Whether something "stops working" or "does not respond".
+fn is_idle(words: &[&str]) -> bool {
+    words.iter().enumerate().any(|(at, w)| {
+        let near = if STOPS.contains(w) { 1 } else { 2 };
+        let never = STOPS.contains(w) || NEVER.contains(w);
+        let denied = at > 0 && NEVER.contains(&words[at - 1]);
+        never && !denied && words[at + 1..].iter().take(near).any(|w| DOES.contains(w))
+    })
+}
+
 /// Whether a sentence, in small letters, says that something is dead behind a sleep.
 fn is_dead(lower: &str) -> bool {
     let words = words(lower);
+    if has(lower, AFTER) && is_idle(&words) {
+        return true;
+    }
     let at = words.iter().position(|w| DEAD.contains(w));
     let denied =
         |at: usize| words[at.saturating_sub(3)..at].iter().any(|w| NEVER.contains(w) || *w == "no");
@@ -78,7 +100,7 @@ pub(crate) fn of_return(case: &Case) -> Option<(&Message, &str)> {
     let said = case.messages.iter().filter(|m| m.trust == Trust::Prose);
     said.flat_map(|m| m.text.split(['.', ',', ';']).map(move |s| (m, s.trim()))).find(|(_, s)| {
         let lower = s.to_ascii_lowercase();
-        is_dead(&lower) && !has(&lower, ELSEWHERE)
+        is_dead(&lower) && !has(&lower, ELSEWHERE) || tongue::is_dead(s)
     })
 }
 
@@ -93,8 +115,14 @@ pub(crate) fn is_calmed(case: &Case) -> bool {
     })
 }
 
+/// That a battery is used up.
+const DRAINS: &str = "drain|loses|lost|losing|is empty|was empty|is dead|was dead|went from|goes from|dropped|drops|fell from|falls from|down to|went down";
+
 /// Whether a sentence, in small letters, complains.
 pub(crate) fn complains(lower: &str) -> bool {
+    if tongue::complains(lower) {
+        return true;
+    }
     if has(lower, ELSEWHERE) {
         return false;
     }
@@ -117,9 +145,12 @@ pub(crate) fn complains(lower: &str) -> bool {
     });
     let battery = lower.contains("batter") || lower.contains('%');
     let drains = battery
-        && has(lower, "drain|loses|lost|losing|is empty|was empty|is dead|was dead")
+        && has(lower, DRAINS)
         && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"));
-    wakes || is_dead(lower) || never || drains
+    // "Suspend not working", "sleep is broken".
+    let broken = sleeps && (is_idle(&words) || is(&["broken"]));
+    let late = has(lower, LATE) && (sleeps || words.iter().any(|w| of_sleep(w)));
+    wakes || is_dead(lower) || never || drains || late || broken
 }
 
 #[cfg(test)]
@@ -141,6 +172,11 @@ mod tests {
             "lost 34% overnight",
             "the battery drains while suspended",
             "my touchpad is gone after waking",
+            "bluetooth stops working after suspend",
+            "the keyboard doesn't respond after resume",
+            "waking up from sleep takes forever",
+            "suspend not working on nissa",
+            "the battery went from 100 % to 0 % overnight",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -156,6 +192,7 @@ mod tests {
             "this patch adds a black list of devices",
             "the disk is a dead weight in my old box",
             "i press a key and it wakes immediately from sleep",
+            "the battery went down to 90 % while i was typing",
         ] {
             assert!(!complains(said), "{said}");
         }

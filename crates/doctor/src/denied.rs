@@ -6,7 +6,22 @@ use crate::message::{Message, Trust};
 use crate::remedy::cut;
 
 /// How people say that a fault is not there.
-const DENIALS: [&str; 34] = [
+const DENIALS: [&str; 48] = [
+    "can't confirm",
+    "cannot confirm",
+    "can not confirm",
+    "unable to confirm",
+    "never seen that",
+    "never seen it",
+    "never saw this",
+    "never saw that",
+    "not on my machine",
+    "not on mine",
+    "not on my box",
+    // The same in German, French and Spanish.
+    "nicht best\u{e4}tigen",
+    "nicht nachvollziehen",
+    "ne reproduis pas",
     "cannot reproduce",
     "can't reproduce",
     "can not reproduce",

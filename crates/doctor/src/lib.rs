@@ -14,10 +14,12 @@
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what a text shows of nights besides messages: counters, tables, batteries, rounds | `night` |
 //! | lines of services, measured times and marks of a firmware around a sleep | `way` |
+//! | a sleep from the request to a usable machine, as rows that add up; a limit on it | `whole` |
 //! | what the files of a running machine say | `now` |
 //! | timers of tasks, and whether time stands still in s2idle | `timer`, `stands` |
 //! | where a further log begins | `logs` |
 //! | what a text tells as of an earlier time | `earlier` |
+//! | whether a writer complains of a sleep, in English and three more tongues | `complaint`, `tongue` |
 //! | headings that part two measurements | `border` |
 //! | whose quoted log the writer denies for his machine, and what helped him | `denied`, `remedy` |
 //! | what comments of a configuration tell | `noted` |
@@ -76,10 +78,12 @@ mod stage;
 pub mod stands;
 pub mod switch;
 pub mod timer;
+mod tongue;
 pub mod trouble;
 pub mod value;
 pub mod waits;
 pub mod way;
+pub mod whole;
 mod words;
 
 pub use rules::patch::MEASURED;
@@ -154,6 +158,8 @@ pub fn judge(case: &Case) -> Report {
         sleeps,
         logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
+        ways: whole::of(case),
+        letter: rules::doubt::is_letter(case),
         recorded: false,
     }
 }

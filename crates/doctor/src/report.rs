@@ -1,12 +1,15 @@
 //! What the doctor says of a text or a recording.
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
+use crate::rules::columns::COLUMNS;
 use crate::rules::doubt::DOUBT;
 use crate::rules::drawn::DRAWN;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
 use crate::rules::patch::{MEASURED, SHARES};
+use crate::rules::reset::NOT_FOUND;
 use crate::rules::way::network::{DOWN, TOLD};
+use crate::whole::WholeWay;
 use dormouse_base::time::Ns;
 use std::borrow::Borrow;
 
@@ -24,6 +27,10 @@ pub struct Report {
     /// Where a further log begins in the text, by its lines: of a later boot, or of
     /// another machine.
     pub logs: Vec<u64>,
+    /// Sleeps as a whole, by the lines of services, in order of the text.
+    pub ways: Vec<WholeWay>,
+    /// A person wrote sentences around it.
+    pub letter: bool,
     /// It is a recording, a trace or a capture, not a text.
     pub recorded: bool,
 }
@@ -71,7 +78,7 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 /// before other notes.
 fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
-    let alone = matches!(f.id, DOWN | DRAWN | MEASURED | SHARES);
+    let alone = matches!(f.id, COLUMNS | DOWN | DRAWN | MEASURED | NOT_FOUND | SHARES);
     f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || f.over)
 }
 
@@ -109,11 +116,12 @@ pub fn answer<'a>(
     longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let told = matches!(f.id, WAKER | DOUBT | MEASURED) || f.over;
+        let told = matches!(f.id, WAKER | DOUBT | MEASURED | ERRORS) || f.over;
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
         let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
-        (weighs || told) && (ends || !waited) && !owned
+        // Who complains while something is dead was not the one that was waited for.
+        (weighs || told) && (ends || !waited || f.id == ERRORS) && !owned
     })
 }
 
@@ -135,6 +143,8 @@ pub fn tells_depth(f: &Finding) -> bool {
     matches!(f.id, "mode-hardware" | "mode-partial" | "mode-name-only")
 }
 
+/// Errors of one device behind a sleep.
+const ERRORS: &str = "device-errors";
 /// The rule that names what woke a machine, which answers a question of its own.
 const WAKER: &str = "mode-wake-source";
 /// A sleep that failed is not right, though nothing is wrong.

@@ -16,6 +16,7 @@ use dormouse_base::time::Ns;
 use dormouse_capture::schema::{CaptureFile, CycleMembers};
 use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
+use dormouse_doctor::formats;
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, JudgedCase, Words};
@@ -166,6 +167,10 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     let Listener { mut messages, boots, noted, mut quoted, .. } = listener;
     quoted.sort_unstable();
     whole_logs(&mut messages);
+    // The core's own words without their time, word for word.
+    let told = |m: &Message| m.trust == Trust::Prose && m.text.starts_with("PM: ");
+    let known = |m: &Message| formats::all().recognise(&m.text).is_some();
+    messages.iter_mut().filter(|m| told(m) && known(m)).for_each(|m| m.trust = Trust::Shown);
     let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
     let second = |&(first, last): &(u64, u64)| Place {
         first,
@@ -256,14 +261,15 @@ impl Listener<'_> {
         };
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
-        let trust = if fenced { Trust::Shown } else { trust };
+        // A comment of a configuration is no word to a reader.
+        let noted = self.noted.binary_search(&at).is_ok();
+        let trust = if fenced || noted && trust == Trust::Prose { Trust::Shown } else { trust };
         let trust = if self.examples.has(at, record.fresh) { Trust::Quoted } else { trust };
         if self.quotes && self.lines.at(at).starts_with(b">") {
             self.quoted.push(at);
         }
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
-        let noted = self.noted.binary_search(&at).is_ok();
         let text = if noted { noted::uncommented(text) } else { text };
         let text = text::lossy(text[..text.len().min(LONGEST)].trim_ascii_end()).into_owned();
         // What was cut off only adds pairs.

@@ -2,7 +2,7 @@
 
 use crate::finding::{below, left_out, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
-use crate::text::safe;
+use crate::text::{safe, whole};
 use crate::wording::next::{self, typed};
 use crate::wording::number::ms;
 use crate::wording::sleeps::{attempts, sleeps, whole};
@@ -122,6 +122,8 @@ fn answer(report: &Report, live: bool) -> String {
             format!("No rule found a fault, and that is no all-clear. {}{told}", doubt.sentence)
         }
         Some(First::NotJudged(f)) => format!("No rule found a fault. {}", f.sentence),
+        // Who writes has a reason: what is good to know may be no comfort to him.
+        Some(First::Note(f)) if report.letter => format!("No rule found a fault. {}", f.sentence),
         Some(First::Note(f)) => format!("Nothing wrong found. {}", f.sentence),
         Some(First::Wrong(f)) => headline(f),
     }
@@ -225,6 +227,7 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
         let said = matches!(first, Some(First::Doubt(doubt, _)) if doubt == f);
         finding(&mut page, f, i > 0 && !said);
     }
+    whole::table(&mut page, &s.report.ways);
     left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()
 }
@@ -250,6 +253,7 @@ pub fn json(s: &Subject<'_>) -> Value {
         "name": s.name,
         "sleeps": s.report.sleeps.len(),
         "findings": s.report.findings,
+        "ways": s.report.ways,
         "not_checked": not_checked(&not_looked_at(s)),
         "losses": s.losses,
     })

@@ -41,6 +41,7 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::Finding;
 use dormouse_doctor::waits::Wait;
+use dormouse_doctor::whole::WholeWay;
 use dormouse_sleep::analyse::CycleView;
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub struct Explained {
     pub views: Vec<CycleView>,
     /// What is wrong, worst first: what the doctor says of the same input.
     pub findings: Vec<Finding>,
+    /// Sleeps as a whole, by the lines of services of the same input.
+    pub ways: Vec<WholeWay>,
     /// Devices that the log's own lines say were waited for, by cycle: of cycles without
     /// callbacks, whose devices nothing else names. As long as `views`, or empty.
     pub waits: Vec<Vec<Wait>>,
@@ -62,6 +65,11 @@ impl Explained {
     /// Those of a cycle.
     pub fn waits_of(&self, cycle: usize) -> &[Wait] {
         self.waits.get(cycle).map_or(&[], Vec::as_slice)
+    }
+
+    /// The whole way of its one cycle: lines of services do not say of which cycle they are.
+    pub fn way(&self) -> &[WholeWay] {
+        if self.views.len() == 1 { &self.ways } else { &[] }
     }
 
     /// Those that may be of a cycle.

@@ -5,7 +5,7 @@ use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dormouse_app::check::{Asked, gated};
+use dormouse_app::check::{Asked, Mark, Ready, gated};
 use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_base::finding::Level;
 use dormouse_base::time::Ns;
@@ -29,7 +29,7 @@ pub(crate) struct BudgetArgs {
     inputs: Vec<PathBuf>,
     /// What suspend may take at most, such as 2s: all of it but time asleep.
     #[arg(long, value_name = "TIME", value_parser = parse_duration,
-          required_unless_present_any = ["resume", "hardware_sleep", "max_power", "fail_on", "form"])]
+          required_unless_present_any = ["resume", "hardware_sleep", "max_power", "ready", "fail_on", "form"])]
     suspend: Option<Ns>,
     /// What resume may take at most, such as 250ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -40,6 +40,10 @@ pub(crate) struct BudgetArgs {
     /// What a sleep may draw at most, by the battery before and after it, such as 1W.
     #[arg(long, value_name = "POWER", value_parser = watts)]
     max_power: Option<i64>,
+    /// What must be there so long after the kernel's return, by the stamps of services: `net`
+    /// (its address), `link`, `session`, `unit` (the hooks) or `screen`; may be repeated.
+    #[arg(long, value_name = "WHAT=TIME", value_parser = ready)]
+    ready: Vec<Ready>,
     /// Findings this bad fail, and worse ones; guesses do not. `risk` counts what is slow too.
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["broken", "risk"]))]
     fail_on: Option<String>,
@@ -83,6 +87,18 @@ fn watts(text: &str) -> Result<i64, String> {
     i64::try_from(power.0).map_err(|e| e.to_string())
 }
 
+/// What is to be ready, and when.
+fn ready(text: &str) -> Result<Ready, String> {
+    let names = || Mark::AFTER.map(|m| m.0).join(", ");
+    let (name, time) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is no limit: write WHAT=TIME, such as net=2s"))?;
+    let mark = Mark::AFTER.into_iter().find(|m| m.0 == name);
+    let (_, _, mark) =
+        mark.ok_or_else(|| format!("`{name}` is not known: write one of {}", names()))?;
+    Ok(Ready { mark, within: parse_duration(time)? })
+}
+
 /// An identifier of KCIDB: who built it, and what they call it.
 fn build(text: &str) -> Result<String, String> {
     let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
@@ -104,6 +120,7 @@ pub(crate) fn run(args: &BudgetArgs, given: &Given) -> Result<()> {
         budgets: Budgets { suspend: args.suspend, resume: args.resume },
         hardware_sleep: args.hardware_sleep,
         max_power: args.max_power,
+        ready: args.ready.clone(),
         fail_on: args
             .fail_on
             .as_ref()

@@ -104,6 +104,7 @@ pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
             Some(Explained {
                 views: analyse(&capture),
                 findings: Vec::new(),
+                ways: Vec::new(),
                 waits: Vec::new(),
                 capture: capture.into(),
             })

@@ -63,6 +63,8 @@ struct Check {
     hardware_sleep: Option<String>,
     /// Most power asleep, such as 1W.
     max_power: Option<String>,
+    /// What must be there so long after the kernel's return: net=2s, link, session, unit, screen.
+    ready: Option<String>,
     /// Fail from this level on: broken or risk.
     fail_on: Option<String>,
     /// JSON in the place of the screen.
@@ -199,6 +201,7 @@ impl Server {
             .with("resume", &p.resume)
             .with("hardware-sleep", &p.hardware_sleep)
             .with("max-power", &p.max_power)
+            .with("ready", &p.ready)
             .with("fail-on", &p.fail_on)
             .answer(p.inputs)
             .await

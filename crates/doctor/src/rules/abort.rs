@@ -155,7 +155,7 @@ fn processors(case: &Case, out: &mut Vec<Finding>) {
     let f = Finding::new(rule, Confidence::Certain)
         .says(format!(
             "{cpu} could not be switched off, so the machine did not sleep: {}.",
-            say::told(error)
+            say::refused(error)
         ))
         .of_error(error)
         .look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")
@@ -360,7 +360,7 @@ pub(crate) fn device_failed(
     usb: bool,
     awake: Option<&str>,
 ) -> Finding {
-    let (who, often, told) = (say::device(&device), say::times(times), say::told(error));
+    let (who, often, told) = (say::device(&device), say::times(times), say::refused(error));
     let rule = ("device-failed", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Certain)
         .of_error(error)

@@ -48,6 +48,13 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         let said: String = said.trim_end_matches('.').chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
+    let foreign = is_foreign(case).filter(|_| slept && told.is_none());
+    if let Some(m) = foreign {
+        words.push(format!(
+            "The writer's words (line {}) are in a script that no rule reads: what he complains of is not known.",
+            m.line
+        ));
+    }
     let off = ends_off(case);
     if let Some((m, device)) = off {
         words.push(format!(
@@ -59,7 +66,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         return None;
     }
     let shown = cut.into_iter().flat_map(|c| [c.0, c.1]);
-    let shown = shown.chain(off.map(|o| o.0)).chain(told.map(|t| t.0));
+    let shown = shown.chain(off.map(|o| o.0)).chain(told.map(|t| t.0)).chain(foreign);
     let rule = (DOUBT, Area::Abort, Level::Note);
     Some(
         Finding::new(rule, Confidence::Likely)
@@ -187,17 +194,35 @@ const NOT: [&str; 22] = [
     "works",
     "previously",
     "used to",
-    "less",
+    " less",
 ];
+
+/// Whether a line is a sentence of a writer; a row of a table is none.
+fn is_sentence(m: &Message) -> bool {
+    let letters = |w: &&str| w.bytes().all(|b| b.is_ascii_alphabetic());
+    m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
+}
+
+/// Whether a person wrote sentences around what kernels and programs say.
+pub(crate) fn is_letter(case: &Case) -> bool {
+    case.messages.iter().any(is_sentence)
+}
+
+/// Whether a writer's words are in a script of which no rule knows a word: so many letters
+/// beyond those of the Latin alphabet.
+fn is_foreign(case: &Case) -> Option<&Message> {
+    const LETTERS: usize = 12;
+    let beyond = |m: &&Message| {
+        let letters = m.text.chars().filter(|c| c.is_alphabetic() && *c > '\u{24f}');
+        m.trust == Trust::Prose && letters.count() >= LETTERS
+    };
+    case.messages.iter().find(beyond)
+}
 
 /// The sentence of the writer that says most plainly that something went wrong, and its line.
 fn trouble(case: &Case) -> Option<(&Message, &str)> {
-    let letters = |w: &&str| w.bytes().all(|b| b.is_ascii_alphabetic());
-    let words = |m: &&Message| {
-        m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
-    };
     let mut best: Option<(usize, &Message, &str, usize)> = None;
-    for m in case.messages.iter().filter(words) {
+    for m in case.messages.iter().filter(|m| is_sentence(m)) {
         for said in m.text.split(". ") {
             let lower = said.to_ascii_lowercase();
             // What was found says it more plainly than all words behind it in the list.

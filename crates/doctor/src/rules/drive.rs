@@ -147,7 +147,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 /// What is printed of a disk that does not answer, or whose link does not: words, what that
 /// is, and whether a power state is part of it.
-const SILENT: [(&str, &str, bool); 7] = [
+const SILENT: [(&str, &str, bool); 8] = [
     // drivers/ufs/core/ufshcd.c:ufshcd_uic_hibern8_enter, 6.12.
     ("hibern8 enter failed", "could not put its link to sleep (hibern8)", true),
     ("hibern8 exit failed", "could not wake its link (hibern8)", true),
@@ -155,11 +155,16 @@ const SILENT: [(&str, &str, bool); 7] = [
     ("COMRESET failed (errno=", "did not answer a reset of its link (COMRESET)", false),
     // drivers/ata/libata-eh.c:ata_eh_link_report.
     ("failed command: ", "failed a command", false),
+    // drivers/ata/libahci.c:ahci_error_intr.
+    (CHANGED, "lost its link, or its link left a power state (PHY RDY changed)", false),
     // drivers/mmc/core/block.c, drivers/mmc/host/sdhci.c.
     ("sending status command, aborting", "did not answer (status command)", false),
     ("Timeout waiting for hardware interrupt", "did not answer (no interrupt)", false),
     ("Card stuck being busy!", "stayed busy", false),
 ];
+
+/// Of an error it ends its line; of a boot of old kernels the number of the interrupt follows.
+const CHANGED: &str = ", PHY RDY changed";
 
 /// Disks that do not answer in a text without a sleep: their own errors, which say nothing of
 /// a cause.
@@ -172,7 +177,8 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
             let stem = device.name.split('.').next().unwrap_or(&device.name);
             let key = if device.driver.is_empty() { stem } else { &device.name };
             let named = first.text.len() > device.name.len() + 2;
-            if !first.trust.is_of_a_kernel() || !named || !told.insert(key.to_owned()) {
+            let at_start = words == CHANGED && !first.text.trim_end().ends_with(CHANGED);
+            if at_start || !first.trust.is_of_a_kernel() || !named || !told.insert(key.to_owned()) {
                 continue;
             }
             let begin = first.text.split(words).next().unwrap_or("");

@@ -3,6 +3,7 @@
 pub(crate) mod abort;
 mod back;
 mod clock;
+pub(crate) mod columns;
 mod crash;
 mod damage;
 mod disk;
@@ -28,7 +29,7 @@ pub(crate) mod phase;
 pub(crate) mod platform;
 mod power_state;
 pub(crate) mod ready;
-mod reset;
+pub(crate) mod reset;
 mod rpm;
 mod sata;
 mod source;
@@ -50,7 +51,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 34] = [
+pub(crate) const ALL: [Rule; 35] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
@@ -78,6 +79,7 @@ pub(crate) const ALL: [Rule; 34] = [
     pause::judge,
     drive::judge,
     patch::judge,
+    columns::judge,
     way::judge,
     wake::at_once,
     looped::judge,

@@ -22,6 +22,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             out.push(f);
         }
     }
+    none_found(case, out);
 }
 
 /// So many messages before a sleep show that a log is whole.
@@ -276,6 +277,53 @@ fn no_image(said: &[Message], out: &mut Vec<Finding>) {
             .look("Give the last lines of the boot before: whether the image was written. Compare resume= (and resume_offset= of a swap file) with swapon --show.")
             .when(Some(Direction::Resume), None)
             .shown_by(lines([&said[0]].into_iter().chain((at > 0).then(|| &said[at])).chain([found]))),
+    );
+}
+
+/// The rule that tells of a start that found no image, in a text that shows no hibernation.
+pub(crate) const NOT_FOUND: &str = "hib-none-found";
+
+/// A start that found no image, where no attempt stands before it: every start without a
+/// hibernation before it says so too (kernel/power/swap.c:swsusp_check).
+fn none_found(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: &str = "Image not found (code ";
+    let writes =
+        |m: &Message| m.trust == Trust::Prose && m.text.to_ascii_lowercase().contains("hibern");
+    if !case.messages.iter().any(writes) {
+        return;
+    }
+    if !case.attempts.is_empty()
+        || !case.parts.is_empty()
+        || out.iter().any(|f| f.id.starts_with("hib-"))
+    {
+        return;
+    }
+    let said = case.messages.having(WORDS).map(|(_, m)| m);
+    let said: Vec<(&Message, i32)> = said
+        .filter(|m| m.trust.is_of_a_kernel() || m.text.starts_with("PM: "))
+        .filter_map(|m| Some((m, m.after(WORDS)?.split(')').next()?.parse().ok()?)))
+        .collect();
+    let Some((_, first)) = said.first() else { return };
+    let mut codes: Vec<String> = Vec::new();
+    for told in said.iter().map(|s| dormouse_base::say::told(s.1)) {
+        if !codes.contains(&told) {
+            codes.push(told);
+        }
+    }
+    let open = match first {
+        -22 => " -22 says that the place had no mark of an image.",
+        _ => "",
+    };
+    out.push(
+        Finding::new((NOT_FOUND, Area::Hibernation, Level::Note), Confidence::Certain)
+            .says(format!(
+                "A start of the kernel found no image where it looked: {}.{open} Behind a hibernation its session is lost; every other start says so too.",
+                codes.join(", ")
+            ))
+            .look("Compare resume= and resume_offset= with swapon --show and filefrag -v of the swap file, and give the last lines of the boot before: whether the image was written.")
+            .times(said.len())
+            .of_error(*first)
+            .shown_by(lines(said.iter().map(|s| s.0))),
     );
 }
 

@@ -71,15 +71,19 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
         _ => "put the machine to sleep",
     };
     let often = said.len().max(units.len());
-    let why = match errno.map(|e| say::told(-e)) {
+    let why = match errno.map(|e| say::refused(-e)) {
         Some(told) if often == said.len() => format!(": {told}"),
         Some(told) => format!("; {} it says why: {told}", say::once(said.len())),
         None => String::new(),
     };
     let text = format!("A program could not {verb}{}{why}.", say::and_times(often));
     let rule = ("write-refused", Area::Abort, Level::Broken);
+    let kernel = of_kernel(case, said[0].0);
+    let more = kernel.map_or("The text has no line of the kernel that says more.".into(), |k| {
+        format!("The kernel said just before: \"{}\".", k.text.trim())
+    });
     let f = Finding::new(rule, Confidence::Likely)
-        .says(format!("{text} The text has no line of the kernel that says more."))
+        .says(format!("{text} {more}"))
         .look(format!(
             "Take the kernel's own log of that moment: journalctl -k -o short-monotonic.{}",
             if matches!(errno, Some(16) | None) {
@@ -89,11 +93,24 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
             }
         ))
         .times(often)
-        .shown_by(lines(said.iter().map(|s| s.0)));
+        .shown_by(lines(kernel.into_iter().chain(said.iter().map(|s| s.0))));
     out.push(match errno {
         Some(e) => f.of_error(-e),
         None => f,
     });
+}
+
+/// So many lines above the word of a program stands what the kernel said of it.
+const SAID: usize = 4;
+
+/// The kernel's last line above that of a program, where it speaks of a sleep.
+fn of_kernel<'a>(case: &'a Case, m: &Message) -> Option<&'a Message> {
+    let at = case.messages.partition_point(|x| x.line < m.line);
+    let near = case.messages[at.saturating_sub(SAID)..at].iter().rev();
+    let last = near.into_iter().find(|x| x.trust.is_of_a_kernel())?;
+    let speaks = ["ibernat", "uspend", "wap", "resume", "ockdown"].iter().any(|w| last.has(w));
+    let ends = last.has("suspend exit") || last.has("suspend entry");
+    (speaks && !ends && last.line < m.line).then_some(last)
 }
 
 /// So many lines above an error stands its command.
@@ -120,7 +137,7 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
             .says(format!(
                 "The kernel's own test at boot could not put the machine to sleep{}: {}.{why}",
                 say::and_times(said.len()),
-                say::told(*errno)
+                say::refused(*errno)
             ))
             .look("The lines between that test's entry and exit say why; test_suspend= of the command line chooses the state.")
             .times(said.len())
@@ -339,7 +356,7 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
     let signal = end.as_ref().and_then(|e| e.signal);
     let reason = reason(case);
     // Ours: systemd's own program ends with 1, and others hand on the error that they got.
-    let known = |n: &i32| *n > 1 && say::told(-n).contains('(');
+    let known = |n: &i32| *n > 1 && say::refused(-n).contains('(');
     let status = end.as_ref().and_then(|e| e.status).filter(known);
     let last = last_words(case).or(reason.map(|r| r.0));
     let words = last.and_then(|m| m.after("systemd-sleep[")?.split_once("]: "));
@@ -359,11 +376,11 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
             (Some((m, errno)), _) => format!(
                 "The program that was to do it says why: \"{}\", {}.",
                 m.text.trim(),
-                say::told(-errno)
+                say::refused(-errno)
             ),
             (None, Some(n)) => format!(
                 "Its program ended with status {n}, which as an error of the C library is {}: programs such as s2disk hand it on.",
-                say::told(-n)
+                say::refused(-n)
             ),
             _ => format!("{}stood in its way.", crate::reason::NONE),
         },

@@ -51,7 +51,7 @@ const LOCK: &str = "Delay lock is active (";
 const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 81] = [
+const WORDS: [(&str, Kind); 82] = [
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -105,6 +105,7 @@ const WORDS: [(&str, Kind); 81] = [
     ("DHCPv4 address", Kind::Address),
     ("DHCP4 address", Kind::Address),
     ("Activation: successful", Kind::Address),
+    ("-> activated (reason", Kind::Address),
     ("CONNECTED_GLOBAL", Kind::Address),
     // NetworkManager (src/core/nm-manager.c, nm-device.c), avahi (avahi-core/announce.c).
     ("state is now DISCONNECTED", Kind::NoAddress),

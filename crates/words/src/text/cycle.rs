@@ -84,7 +84,9 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
     let cycle = &capture.cycles[i];
     let mut caution = trust::caution_of(capture, i);
     let doubt = e.doubt_of(i);
-    if let Some(text) = trust::failed(capture, cycle) {
+    let failed = trust::failed(capture, cycle);
+    let said = doubt.filter(|_| failed.is_some());
+    if let Some(text) = failed {
         // The first line carries what the findings doubt.
         let text = match doubt {
             Some(f) if f.over => headline(f),
@@ -97,7 +99,7 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
         }
     }
     if cycle.callbacks.is_empty() {
-        let answer = e.answer_of(i).filter(|a| doubt.is_none_or(|d| d.id != a.id));
+        let answer = e.answer_of(i).filter(|a| said.is_none_or(|d| d.id != a.id));
         silent::show(page, &[capture], answer, waits, [(cycle, view)]);
     }
     let crash = e.crash_of(i);

@@ -10,6 +10,7 @@ mod safe;
 mod silent;
 mod switches;
 mod warned;
+pub(crate) mod whole;
 
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};
@@ -38,6 +39,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         ranked::show(&mut page, all, selection);
         let list = trust::warnings_of(&e.capture, i);
         warnings(&mut page, &list, &[&*e.capture], e.capture.cycles.get(i));
+        whole::table(&mut page, e.way());
         beside(&mut page, &e.findings_of(i).collect::<Vec<_>>(), &selection.typed);
         last(&mut page, cycle::next_command(e, i, selection));
     } else {
@@ -47,6 +49,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         texts(&mut page, list);
         let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
         dormouse_doctor::sorted(&mut found);
+        whole::table(&mut page, all.iter().flat_map(|e| &e.ways));
         beside(&mut page, &found, &selection.typed);
         last(&mut page, Some(many::next_command(all, &cycles, selection)));
     }

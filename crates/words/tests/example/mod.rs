@@ -19,7 +19,7 @@ const MS: i64 = 1_000_000;
 pub(crate) fn explained(capture: Capture) -> Vec<Explained> {
     let views = explain(&capture);
     let (findings, waits) = (Vec::new(), Vec::new());
-    vec![Explained { views, findings, waits, capture: capture.into() }]
+    vec![Explained { views, findings, waits, ways: Vec::new(), capture: capture.into() }]
 }
 
 /// What the doctor says of a sync that is slow.

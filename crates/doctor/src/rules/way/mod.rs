@@ -4,6 +4,7 @@
 mod figures;
 mod firmware;
 mod graph;
+mod lock;
 pub(crate) mod network;
 mod quote;
 mod steps;
@@ -15,6 +16,7 @@ use crate::finding::Finding;
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     network::told(case, out);
     unit::inhibited(case, out);
+    lock::judge(case, out);
     if case.way.is_empty() {
         return;
     }

@@ -65,7 +65,7 @@ fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
 }
 
 /// The line behind `s` that takes back what it says.
-fn taken_back<'a>(s: &Step, rest: &[&'a Step], lost: Kind) -> Option<&'a Step> {
+pub(crate) fn taken_back<'a>(s: &Step, rest: &[&'a Step], lost: Kind) -> Option<&'a Step> {
     let soon = |l: &&&Step| l.kind == lost && l.line > s.line && l.ms - s.ms < SOON;
     rest.iter().find(soon).copied()
 }

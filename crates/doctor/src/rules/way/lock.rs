@@ -1,0 +1,107 @@
+//! Inhibitor locks: a table of `systemd-inhibit --list`, and requests that logind refused
+//! because of one.
+
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::message::Message;
+use dormouse_base::say;
+
+/// What a lock may be of, as systemd writes it between colons (systemd-inhibit(1)).
+const WHAT: [&str; 9] = [
+    "shutdown",
+    "sleep",
+    "idle",
+    "handle-power-key",
+    "handle-suspend-key",
+    "handle-hibernate-key",
+    "handle-lid-switch",
+    "handle-reboot-key",
+    "handle-reboot",
+];
+
+/// A row of the table.
+struct Lock<'a> {
+    who: String,
+    task: Task,
+    what: &'a str,
+    why: String,
+    message: &'a Message,
+}
+
+/// `vlc 1000 ana 5521 vlc sleep:idle Playing some media. block`: a lock that blocks.
+fn blocks<'a>(m: &'a Message) -> Option<Lock<'a>> {
+    let words: Vec<&str> = m.text.split_whitespace().collect();
+    let is_what = |w: &str| w.split(':').all(|p| WHAT.contains(&p));
+    let at = words.iter().position(|w| is_what(w)).filter(|at| *at >= 4)?;
+    if !matches!(*words.last()?, "block" | "block-weak") || at + 1 >= words.len() {
+        return None;
+    }
+    let pid = words[at - 2].parse().ok()?;
+    words[at - 4].parse::<u32>().ok()?;
+    Some(Lock {
+        who: words[..at - 4].join(" "),
+        task: Task { name: words[at - 1].into(), pid },
+        what: words[at],
+        why: words[at + 1..words.len() - 1].join(" "),
+        message: m,
+    })
+}
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let refused: Vec<&Message> = case
+        .messages
+        .having("nhibited")
+        .map(|(_, m)| m)
+        .filter(|m| m.has("logind") && m.has("Refusing ") && m.has("operation"))
+        .collect();
+    let lid = case.messages.has("Lid closed");
+    let of_sleep = |l: &Lock<'_>| {
+        let of = |what: &str| l.what.split(':').any(|w| w == what);
+        // A desktop that handles the lid itself holds that lock all the time.
+        of("sleep") || lid && !refused.is_empty() && of("handle-lid-switch")
+    };
+    let locks: Vec<Lock<'_>> = case.messages.iter().filter_map(blocks).filter(of_sleep).collect();
+    let named = locks.iter().map(|l| {
+        let why =
+            if l.why.is_empty() { String::new() } else { format!(", because: \"{}\"", l.why) };
+        let who = if l.who.is_empty() { &l.task.name } else { &l.who };
+        format!("{who} (PID {}) blocks {}{why}", l.task.pid, l.what)
+    });
+    let named: Vec<String> = named.collect();
+    let asked = say::times(refused.len());
+    let (level, sure, text) = match (refused.is_empty(), named.is_empty()) {
+        (true, true) => return,
+        (false, false) => (
+            Level::Broken,
+            Confidence::Likely,
+            format!(
+                "logind refused to put the machine to sleep{asked}, because a lock inhibits it: {}.",
+                named.join("; ")
+            ),
+        ),
+        (false, true) => (
+            Level::Broken,
+            Confidence::Certain,
+            format!(
+                "logind refused to put the machine to sleep{asked}, because a lock inhibits it. Whose, no line that was read says."
+            ),
+        ),
+        (true, false) => (
+            Level::Risk,
+            Confidence::Certain,
+            format!(
+                "While a lock blocks it the machine is not put to sleep: {}.",
+                named.join("; ")
+            ),
+        ),
+    };
+    out.push(
+        Finding::new(("way-locked", Area::Abort, level), sure)
+            .says(text)
+            .look("systemd-inhibit --list names who holds a lock while the machine is awake; end that program, or tell it to let go.")
+            .times(refused.len().max(1))
+            .of_tasks(locks.iter().map(|l| l.task.clone()).collect::<Vec<_>>())
+            .shown_by(lines(refused.into_iter().chain(locks.iter().map(|l| l.message)))),
+    );
+}

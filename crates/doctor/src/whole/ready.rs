@@ -1,0 +1,124 @@
+//! The limit on the way back as a whole: so long after the kernel's return the network, the
+//! session or the screen is there.
+
+use super::{Mark, WholeWay};
+use crate::gate::Told;
+use dormouse_base::gate::{Figure, Gate, Unit, Verdict};
+use dormouse_base::say::{plural, span};
+use dormouse_base::time::Ns;
+
+/// A limit: what is to be ready, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// What.
+    pub mark: Mark,
+    /// So long after the kernel was back.
+    pub within: Ns,
+}
+
+/// A limit holds if so many of a hundred sleeps keep it.
+const HOLD: usize = 95;
+
+/// What one sleep says of a limit, by stamps that are as coarse as its grain.
+fn verdict(took: Ns, grain: Ns, within: Ns) -> Verdict {
+    let coarse = if grain.0 >= 1_000_000_000 { grain.0 } else { 0 };
+    if took.0.saturating_add(coarse) <= within.0 {
+        Verdict::Met
+    } else if took.0.saturating_sub(coarse) > within.0 {
+        Verdict::Missed
+    } else {
+        Verdict::Unknown
+    }
+}
+
+/// The gate: met if 95 of 100 sleeps of which the lines tell keep it.
+pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
+    let Ready { mark, within } = asked;
+    let name = Mark::AFTER.iter().find(|m| m.2 == mark).map_or("ready", |m| m.1);
+    let gate = Gate::new(name, span(within));
+    let all: Vec<&WholeWay> = told.iter().flat_map(|t| &t.report.ways).collect();
+    let times: Vec<(Ns, &WholeWay)> =
+        all.iter().filter_map(|w| Some((w.ready(mark)?, *w))).collect();
+    let open = match all.len() - times.len() {
+        0 => String::new(),
+        n => format!("Of {} no line tells when {}.", plural(n, "further sleep"), mark.name()),
+    };
+    let Some((worst, of)) = times.iter().max_by_key(|t| t.0) else {
+        return gate.says(format!(
+            "Whether {} {} after the kernel's return is not known: no line with a time tells both.",
+            mark.name(),
+            span(within)
+        ));
+    };
+    let count =
+        |v: Verdict| times.iter().filter(|(t, w)| verdict(*t, w.grain_ns, within) == v).count();
+    let (n, met, missed) = (times.len(), count(Verdict::Met), count(Verdict::Missed));
+    let whole = match (met * 100 >= HOLD * n, missed * 100 > (100 - HOLD) * n) {
+        (true, _) => Verdict::Met,
+        (_, true) => Verdict::Missed,
+        _ => Verdict::Unknown,
+    };
+    let stamps = if of.grain_ns.0 >= 1_000_000_000 { ", by stamps of whole seconds" } else { "" };
+    let latest = format!("the latest after {}{stamps} (line {})", span(*worst), of.line);
+    let what = mark.name();
+    let sentence = match whole {
+        Verdict::Met if n == 1 => format!("In the one sleep that tells, {what} in time: {latest}."),
+        Verdict::Met => format!("In {met} of {n} sleeps that tell, {what} in time: {latest}."),
+        Verdict::Missed if n == 1 => {
+            format!("In the one sleep that tells, {what} too late: {latest}.")
+        }
+        Verdict::Missed => {
+            format!("In {missed} of {n} sleeps that tell, {what} too late: {latest}.")
+        }
+        Verdict::Unknown => format!(
+            "Whether {what} in time is not known: stamps of whole seconds allow both, {latest}."
+        ),
+    };
+    let kernel = "The kernel's own way back comes before that: --resume is its limit.";
+    let open = if open.is_empty() { kernel.into() } else { format!("{open} {kernel}") };
+    gate.found(whole, Some(Figure { nano: worst.0, unit: Unit::Seconds })).says(sentence).but(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::whole::Row;
+
+    fn way(took: i64, grain: i64) -> WholeWay {
+        let row =
+            |until, ms: i64| Row { until, took_ns: Ns(ms * 1_000_000), line: 2, silence: None };
+        WholeWay {
+            from: Mark::Kernel,
+            line: 1,
+            grain_ns: Ns(grain * 1_000_000),
+            rows: vec![row(Mark::Back, 9_000), row(Mark::Address, took)],
+        }
+    }
+
+    fn judged(ways: Vec<WholeWay>, within: i64) -> Gate {
+        let report = Report { ways, ..Report::default() };
+        let told = Told { name: "x", report: &report, case: None, measured: &[] };
+        ready(&[told], Ready { mark: Mark::Address, within: Ns(within * 1_000_000) })
+    }
+
+    #[test]
+    fn ninety_five_of_a_hundred_decide() {
+        assert_eq!(judged(vec![way(1_800, 1)], 2_000).verdict, Verdict::Met);
+        let missed = judged(vec![way(2_200, 1)], 2_000);
+        assert_eq!(missed.verdict, Verdict::Missed);
+        assert_eq!(missed.found.map(Figure::decimal), Some("2.2".into()));
+        let twenty = |late: usize| {
+            (0..20).map(|i| way(if i < late { 3_000 } else { 1_000 }, 1)).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(twenty(1), 2_000).verdict, Verdict::Met);
+        assert_eq!(judged(twenty(2), 2_000).verdict, Verdict::Missed);
+    }
+
+    #[test]
+    fn coarse_stamps_and_no_line_decide_nothing() {
+        assert_eq!(judged(vec![way(2_000, 1_000)], 2_000).verdict, Verdict::Unknown);
+        assert_eq!(judged(vec![way(4_000, 1_000)], 2_000).verdict, Verdict::Missed);
+        assert_eq!(judged(Vec::new(), 2_000).verdict, Verdict::Unknown);
+    }
+}
