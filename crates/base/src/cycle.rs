@@ -437,6 +437,13 @@ impl Cycle {
         self.callbacks.is_empty() && self.phases.iter().all(|p| p.phase == Phase::Thaw)
     }
 
+    /// Whether the source times no more of it than the sync and tasks that freeze and thaw: no
+    /// answer to where the time of a sleep went.
+    pub fn times_tasks_alone(&self) -> bool {
+        let tasks = [Phase::Sync, Phase::FreezeUser, Phase::FreezeKernel, Phase::Thaw];
+        self.callbacks.is_empty() && self.phases.iter().all(|p| tasks.contains(&p.phase))
+    }
+
     /// When it began by the wall clock (Unix time), as far as the source tells: the stamps of a
     /// log are of that clock if they are late enough: others count from the boot, or are of the
     /// year 2000, which lines that name none are given.

@@ -338,6 +338,10 @@ impl Finding {
     /// The half and the phase, where they are known.
     pub fn when(mut self, direction: Option<Direction>, phase: Option<Phase>) -> Finding {
         (self.about.direction, self.about.phase) = (direction, phase);
+        // Of an area that lies in both halves.
+        if direction == Some(Direction::Resume) && self.row == "suspend" {
+            self.row = "resume";
+        }
         self
     }
 

@@ -128,8 +128,11 @@ pub fn answer<'a>(
 /// The finding that tells of a sleep where nothing answers for it and no phase is timed: how
 /// long it was, or how deep.
 pub fn told_of_sleep<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
-    let mut sure = findings.into_iter().filter(|f| f.confidence != Confidence::Guess);
-    sure.find(|f| f.area == Area::Mode || f.id == "way-slept")
+    let sure = findings.into_iter().filter(|f| f.confidence != Confidence::Guess);
+    let told: Vec<&Finding> =
+        sure.filter(|f| f.area == Area::Mode || f.id == "way-slept").collect();
+    // How deep it was says more than that it was.
+    told.iter().find(|f| tells_depth(f)).or(told.first()).copied()
 }
 
 /// Whether a finding is that the kernel crashed: what comes behind has no time of its own, and a

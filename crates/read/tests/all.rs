@@ -25,6 +25,7 @@ mod idle_oracle;
 mod invariants;
 mod keeper;
 mod kernel_log;
+mod letters;
 mod lost;
 mod night;
 mod nights;

@@ -333,3 +333,15 @@ fn regulators_are_a_table_that_can_be_compared() {
     let cut = text.replace("0mA   900mV  1000mV\n", "0m\n");
     assert!(case(&cut).regulators[0].cut);
 }
+
+#[test]
+fn a_provider_that_is_not_there_stands_before_what_misses_its_kind() {
+    let text = "[    1.402201] elm-regulator 0-001c: Failed to get chip ID!\n\
+        [    1.402266] elm-regulator 0-001c: probe with driver elm-regulator failed with error -6\n\
+        [    2.113811] oak ff9a0000.gpu: get regulator failed: -517\n\
+        [   12.291933] platform ff9a0000.gpu: deferred probe pending: oak: get regulator failed\n\
+        [   12.291988] cpu cpu4: deferred probe pending: (reason unknown)\n";
+    let found = findings(text);
+    assert_eq!((found[0].id, found[0].level), ("probe-failed", Level::Broken));
+    assert!(found[0].sentence.contains("ff9a0000.gpu waits for a regulator"), "{:?}", found[0]);
+}

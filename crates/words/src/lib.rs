@@ -88,7 +88,7 @@ impl Explained {
         }
         let waited = !self.waits_of(cycle).is_empty();
         let found = dormouse_doctor::answer(self.findings_of(cycle), waited, self.longest_end());
-        let bare = c.shows_its_end_alone();
+        let bare = c.times_tasks_alone();
         found.or_else(|| {
             dormouse_doctor::told_of_sleep(self.findings_of(cycle).filter(|_| bare && !waited))
         })

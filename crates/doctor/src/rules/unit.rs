@@ -5,7 +5,7 @@ use super::swap;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use crate::way::Kind;
 use dormouse_base::say;
 
@@ -107,7 +107,8 @@ const SAID: usize = 4;
 fn of_kernel<'a>(case: &'a Case, m: &Message) -> Option<&'a Message> {
     let at = case.messages.partition_point(|x| x.line < m.line);
     let near = case.messages[at.saturating_sub(SAID)..at].iter().rev();
-    let last = near.into_iter().find(|x| x.trust.is_of_a_kernel())?;
+    // What another program wrote into the same journal is shown beside it.
+    let last = near.into_iter().find(|x| x.trust == Trust::Logged)?;
     let speaks = ["ibernat", "uspend", "wap", "resume", "ockdown"].iter().any(|w| last.has(w));
     let ends = last.has("suspend exit") || last.has("suspend entry");
     (speaks && !ends && last.line < m.line).then_some(last)

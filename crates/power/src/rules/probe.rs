@@ -117,7 +117,7 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     for p in places.into_iter().map(|i| &case.probes[i]).filter(|p| !told.contains(&*p.device)) {
         let Outcome::Failed(code) = p.outcome else { continue };
         // What others say that they miss: "get regulator failed" of a driver called
-        // fan53555-regulator.
+        // elm-regulator.
         let kind = [&p.device, &p.driver].into_iter().find_map(|name| provided(name));
         let asks = kind.map_or(Vec::new(), |kind| asking(report, kind));
         let needed = kind.is_some() && waiting > 0 || !asks.is_empty();

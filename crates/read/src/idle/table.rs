@@ -43,6 +43,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     let (mut nameless, mut unread) = (0, 0);
     let mut state: Option<StateSeen> = None;
     let mut previous = "";
+    let mut available: Vec<&str> = Vec::new();
     // What stands between two CPUs tells whether they are of one call.
     let mut apart = false;
     let mut keep = |snapshot: &mut Snapshot, cpu: Option<u32>, state: Option<StateSeen>| {
@@ -74,6 +75,8 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
             cpu = None;
         } else if let Some(governor) = after("CPUidle governor:") {
             snapshot.governor = Some(governor.to_owned());
+        } else if let Some(names) = after("Available idle states:") {
+            available = names.split_whitespace().collect();
         } else if let Some(n) = after("analyzing CPU").or(after("Analyzing CPU")) {
             keep(&mut snapshot, cpu, state.take());
             cpu = n.trim_end_matches(':').parse().ok();
@@ -118,6 +121,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     if !snapshot.cpus.is_empty() {
         out.push(snapshot);
     }
+    out[first..].iter_mut().for_each(|s| complete(s, &available));
     let count = out.len() - first;
     if count > 1 {
         for (i, s) in out[first..].iter_mut().enumerate() {
@@ -128,6 +132,23 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
     let advice = "values that are no numbers where one belongs: compare them with the original";
     losses.add("unread_value", unread, Severity::Warning, advice, None);
+}
+
+/// Adds the states that the list names and that the text has no block of: it was cut, and no
+/// share of time can be told.
+fn complete(snapshot: &mut Snapshot, available: &[&str]) {
+    for states in snapshot.cpus.values_mut() {
+        let known = |name: &str| states.values().any(|s| s.name.as_deref() == Some(name));
+        let listed = |s: &StateSeen| s.name.as_deref().is_some_and(|n| available.contains(&n));
+        if !states.values().all(listed) {
+            continue;
+        }
+        let missing: Vec<&&str> = available.iter().filter(|n| !known(n)).collect();
+        for name in missing {
+            let state = StateSeen { name: Some((*name).to_owned()), ..StateSeen::default() };
+            states.insert(states.len() as u32, state);
+        }
+    }
 }
 
 /// What a column of such a table holds, by the words that people write above it.
@@ -351,6 +372,13 @@ mod tests {
             (deep.name.as_deref(), c.usage, c.time, c.above),
             (Some("ret"), Some(11), Some(8_000), Some(4))
         );
+        // A listing that was cut tells no share of time.
+        let cut = "Available idle states: POLL ELM1 ELM2\nPOLL:\nFlags/Description: POLL\nUsage: 3\nDuration: 5\n\
+                   ELM1:\nFlags/Description: FFH 0x0\nUsage: 9\nDuration: 700\n";
+        let mut out = Vec::new();
+        idle_info("x", cut, &mut out, &mut Losses::default());
+        let states = &out[0].cpus[&0];
+        assert_eq!((states.len(), states[&2].counters.time), (3, None));
         // A power domain's own file counts ms.
         let ms = "State          Time(ms)       Usage      Rejected   Above      Below\n";
         assert!(!is_posted(ms, &Asked::of(ms.as_bytes())));

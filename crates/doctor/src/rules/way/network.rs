@@ -6,6 +6,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::way::{Kind, Step, shown};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -123,6 +124,7 @@ fn finding(from: &Step, row: Row) -> Finding {
     // A link alone may have been plugged in late.
     let level = if waited && took >= LEASE { Level::Slow } else { Level::Note };
     Finding::new(("way-network", Area::Phase, level), Confidence::Certain)
+        .when(Some(Direction::Resume), None)
         .says(text)
         .costs(Ns(took.saturating_mul(1_000_000)))
         .shown_by([from.shown()])

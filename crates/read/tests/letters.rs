@@ -1,0 +1,117 @@
+//! What the words of a person around a log change.
+
+use crate::pieces::cycles;
+use dormouse_doctor::{Report, judge};
+use dormouse_read::doctor::read_bytes as heard;
+
+fn judged(text: &str) -> Report {
+    judge(&heard("letter", text.as_bytes()).case)
+}
+
+fn said(text: &str) -> Vec<(&'static str, String)> {
+    judged(text).findings.into_iter().map(|f| (f.id, f.sentence)).collect()
+}
+
+/// A sleep without a fault.
+const GOOD: &str = "[  100.000000] PM: suspend entry (s2idle)\n\
+    [  100.010000] Filesystems sync: 0.008 seconds\n\
+    [  130.000000] PM: suspend exit\n";
+
+#[test]
+fn who_complains_in_another_tongue_is_no_proof_of_health() {
+    let doubts =
+        |words: &str| said(&format!("{words}\n\n{GOOD}")).iter().any(|f| f.0 == "no-all-clear");
+    for words in [
+        "# Suspend not working on my laptop",
+        "Mein Laptop verliert über Nacht 30 % und ich weiß nicht warum.",
+        "Mon portable se réveille tout seul après la mise en veille.",
+        "El portátil no se suspende bien y la batería se agota.",
+        "合上笔记本屏幕以后过几秒种就立即启动起来了",
+    ] {
+        assert!(doubts(words), "{words}");
+    }
+    for words in [
+        "# Notes on how my laptop sleeps",
+        "Mein Laptop schläft gut und ist nach dem Aufwachen sofort da.",
+        "Here is the log of a good night, for the record.",
+    ] {
+        assert!(!doubts(words), "{words}");
+    }
+}
+
+#[test]
+fn a_program_that_could_not_sleep_quotes_what_the_kernel_said_before() {
+    let text = "Nov 02 03:12:46 elm systemd-sleep[20112]: Performing sleep operation 'hibernate'...\n\
+        Nov 02 03:12:46 elm kernel: Lockdown: systemd-sleep: hibernation is restricted; see man kernel_lockdown.7\n\
+        Nov 02 03:12:46 elm systemd-sleep[20112]: Failed to put system to sleep. System resumed again: Operation not permitted\n";
+    let told = said(text);
+    let refused = told.iter().find(|f| f.0 == "write-refused").expect("a refusal");
+    assert!(refused.1.contains("The kernel said just before: \"Lockdown: "), "{refused:?}");
+    let alone: String =
+        text.lines().filter(|l| !l.contains("Lockdown")).map(|l| format!("{l}\n")).collect();
+    let told = said(&alone);
+    let refused = told.iter().find(|f| f.0 == "write-refused").expect("a refusal");
+    assert!(refused.1.contains("has no line of the kernel that says more"), "{refused:?}");
+}
+
+#[test]
+fn a_lock_that_refused_a_sleep_is_named_with_its_owner() {
+    let text = "may 14 20:31:07 elm systemd-logind[891]: Lid closed.\n\
+        may 14 20:31:07 elm systemd-logind[891]: Refusing operation, as it is inhibited.\n\n\
+        WHO            UID  USER PID  COMM           WHAT                         WHY                 MODE\n\
+        ModemManager   0    root 1012 ModemManager   sleep                        reset devices       delay\n\
+        oak player     1000 ana  5521 oak            sleep:handle-lid-switch      Playing some media. block\n";
+    let told = said(text);
+    let lock = told.iter().find(|f| f.0 == "way-locked").expect("a lock");
+    let whole =
+        "oak player (PID 5521) blocks sleep:handle-lid-switch, because: \"Playing some media.\"";
+    assert!(lock.1.contains(whole), "{lock:?}");
+    // A desktop that handles the lid holds that lock all the time.
+    let desktop =
+        "elm    1000 ana  5521 gsd-power  handle-lid-switch  External monitor attached block\n";
+    assert!(said(desktop).iter().all(|f| f.0 != "way-locked"));
+}
+
+#[test]
+fn an_image_that_no_start_found_is_told_where_somebody_writes_of_hibernation() {
+    let lines = "PM: Image not found (code -22)\nPM: Image not found (code -16)\n";
+    let told = said(&format!("After hibernation the instance boots cold:\n\n{lines}"));
+    let f = told.iter().find(|f| f.0 == "hib-none-found").expect("a start");
+    assert!(f.1.contains("-22 (EINVAL") && f.1.contains("-16 (EBUSY"), "{f:?}");
+    assert!(said(&format!("My board boots:\n\n{lines}")).iter().all(|f| f.0 != "hib-none-found"));
+}
+
+#[test]
+fn a_denial_in_other_words_lowers_what_is_quoted() {
+    let text = |words: &str| {
+        format!(
+            "> [81200.100] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff\n\
+             > [81200.202] nvme nvme0: Removing after probe failure status: -19\n\n{words}\n\n{GOOD}"
+        )
+    };
+    let first = |words: &str| judged(&text(words)).findings[0].confidence;
+    use dormouse_doctor::finding::Confidence::Guess;
+    assert_eq!(first("I can't confirm, same drive here, never seen that."), Guess);
+    assert_ne!(first("The log of the drive is above."), Guess);
+}
+
+#[test]
+fn the_clock_of_a_restored_kernel_is_no_time_of_resume() {
+    let log = |later: &str| {
+        format!(
+            "[    2.310911] PM: Image signature found, resuming\n\
+             [    2.320140] Freezing user space processes completed (elapsed 0.000 seconds)\n\
+             [    2.320210] PM: Loading and decompressing image data (794120 pages)...\n\
+             [    4.410240] PM: Image loading done\n\
+             [    4.410244] PM: hibernation: Read 3176480 kbytes in 2.08 seconds (1527.15 MB/s)\n\
+             [ {later}.102000] Restarting tasks ... done.\n\
+             [ {later}.103100] PM: hibernation: hibernation exit\n"
+        )
+    };
+    let longest = |later: &str| {
+        let list = cycles(&log(later));
+        let spans = list.iter().flat_map(|c| [c.end - c.start]);
+        spans.map(|t| t.0 / 1_000_000_000).max()
+    };
+    assert_eq!(longest("9120"), longest("   4"), "hours of a clock that went on");
+}
