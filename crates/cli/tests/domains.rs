@@ -99,7 +99,7 @@ fn nothing_has_its_code_and_other_verbs_point_here() {
     // `show` says what there is, and how to ask for it alone.
     let (code, shown, _) = dormouse(&["show", &file]);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let itself = format!("By itself (before: domains show): dormouse show --only domains {file}");
+    let itself = format!("Only this (formerly domains show): dormouse show --only domains {file}");
     let only = dormouse(&["show", "--only", "domains", &file]).1;
     let without = words(&shown).join(" ").replace(&words(&itself).join(" "), "");
     assert_eq!(code, 0);

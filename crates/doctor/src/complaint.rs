@@ -60,7 +60,7 @@ fn words(lower: &str) -> Vec<&str> {
 }
 
 /// Words of a sentence that is of another time, machine or person, wishes, mends, or praises.
-const ELSEWHERE: &str = "?|no longer|any more|anymore|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
+const ELSEWHERE: &str = "?|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|old laptop|old machine|old pc|previous laptop|reproduce|how to |not a single|zero|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
 
 /// That something no longer does what it did.
 const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
@@ -118,38 +118,124 @@ pub(crate) fn is_calmed(case: &Case) -> bool {
 /// That a battery is used up.
 const DRAINS: &str = "drain|loses|lost|losing|is empty|was empty|is dead|was dead|went from|goes from|dropped|drops|fell from|falls from|down to|went down";
 
+/// What a machine does that did not sleep or wake well.
+const BREAKS: [&str; 13] = [
+    "freezes",
+    "freeze",
+    "froze",
+    "hangs",
+    "hang",
+    "hung",
+    "crashes",
+    "crash",
+    "crashed",
+    "reboots",
+    "locks",
+    "overheats",
+    "panics",
+];
+
+/// What is said of a sleep right behind its name.
+const FAILS: [&str; 7] = ["fails", "failed", "failing", "fail", "broken", "slow", "regression"];
+
+fn of_sleep(w: &str) -> bool {
+    ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
+        .iter()
+        .any(|s| w.starts_with(s))
+}
+
+/// Whether one of the three words before `at` denies.
+fn is_denied(words: &[&str], at: usize) -> bool {
+    words[at.saturating_sub(3)..at].iter().any(|w| NEVER.contains(w) || *w == "no")
+}
+
+/// Whether a sentence says that trouble never was, or is over.
+fn is_praise(words: &[&str], lower: &str) -> bool {
+    const TROUBLE: [&str; 8] =
+        ["fail", "problem", "issue", "trouble", "gone", "lost", "broken", "error"];
+    let never = words.iter().enumerate().any(|(at, w)| {
+        let mut next = words[at + 1..].iter().take(3);
+        *w == "never"
+            && next.any(|w| TROUBLE.iter().any(|t| w.starts_with(t)) || BREAKS.contains(w))
+    });
+    let fault = "bug|hang|problem|issue|freeze|crash|drain";
+    let gone = has(lower, "is gone|are gone|went away|has gone") && has(lower, fault);
+    never || gone || has(lower, "drain is zero|zero drain|no drain|at no time")
+}
+
+/// Whether a sentence, in small letters, says that trouble never was, or is over.
+pub(crate) fn praises(lower: &str) -> bool {
+    is_praise(&words(lower), lower)
+}
+
+/// Whether it takes long: ten seconds and more.
+fn takes_long(words: &[&str]) -> bool {
+    words.windows(3).any(|w| {
+        let takes = matches!(w[0], "takes" | "took" | "needs" | "taking");
+        let number = w[1].parse::<u32>().ok();
+        let long = match w[2] {
+            "s" | "sec" | "seconds" => number.is_some_and(|n| n >= 10),
+            "min" | "minutes" | "minute" => number.is_some(),
+            _ => false,
+        };
+        takes && long
+    })
+}
+
 /// Whether a sentence, in small letters, complains.
 pub(crate) fn complains(lower: &str) -> bool {
     if tongue::complains(lower) {
         return true;
     }
-    if has(lower, ELSEWHERE) {
-        return false;
+    // What was is told before what is.
+    if let Some((_, now)) = lower.split_once(", but ")
+        && complains(now)
+    {
+        return true;
     }
     let words = words(lower);
+    if has(lower, ELSEWHERE) || is_praise(&words, lower) {
+        return false;
+    }
     let is = |all: &[&str]| words.iter().any(|w| all.contains(w));
-    let sleeps = has(lower, SLEEP);
-    let wakes = sleeps
+    let sleeps = has(lower, SLEEP) || lower.contains("resum");
+    let by_itself = has(lower, BY_ITSELF);
+    let wakes = has(lower, SLEEP)
         && is(&WAKES)
-        && has(lower, BY_ITSELF)
+        && by_itself
         && !has(lower, BY_HAND)
         && !words.contains(&"never");
-    let of_sleep = |w: &str| {
-        ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
-            .iter()
-            .any(|s| w.starts_with(s))
-    };
     let never = words.iter().enumerate().any(|(at, w)| {
         let mut next = words[at + 1..].iter().take(FAR);
         NEVER.contains(w) && next.any(|w| of_sleep(w))
     });
+    // "It no longer suspends" is one, "it no longer wakes by itself" and "hangs" are none.
+    let no_longer = words.windows(3).any(|w| w[0] == "no" && w[1] == "longer" && of_sleep(w[2]));
+    if has(lower, "no longer|any more|anymore|any longer") {
+        let near = words.iter().enumerate().any(|(at, w)| {
+            NEVER.contains(w)
+                && words[at + 1..].iter().take(3).any(|w| of_sleep(w) || DOES.contains(w))
+        });
+        return (near || no_longer) && sleeps && !by_itself;
+    }
     let battery = lower.contains("batter") || lower.contains('%');
     let drains = battery
         && has(lower, DRAINS)
-        && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"));
-    // "Suspend not working", "sleep is broken".
-    let broken = sleeps && (is_idle(&words) || is(&["broken"]));
-    let late = has(lower, LATE) && (sleeps || words.iter().any(|w| of_sleep(w)));
+        && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"))
+        && !has(lower, "not in sleep|not while asleep|while watching|while playing");
+    // "Suspend not working", "sleep is broken", "resume fails".
+    let undenied = |list: &[&str]| {
+        words.iter().enumerate().any(|(at, w)| list.contains(w) && !is_denied(&words, at))
+    };
+    let fails = words.iter().enumerate().any(|(at, w)| {
+        let next: Vec<&&str> = words[at + 1..].iter().take(2).collect();
+        let is = next.first().is_some_and(|w| matches!(**w, "is" | "are"));
+        let said = if is { next.get(1) } else { next.first() };
+        of_sleep(w) && said.is_some_and(|w| FAILS.contains(w))
+    });
+    let broken = sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS)) || fails;
+    let named = sleeps || words.iter().any(|w| of_sleep(w));
+    let late = named && (has(lower, LATE) || takes_long(&words));
     wakes || is_dead(lower) || never || drains || late || broken
 }
 
@@ -177,6 +263,14 @@ mod tests {
             "waking up from sleep takes forever",
             "suspend not working on nissa",
             "the battery went from 100 % to 0 % overnight",
+            "my system freezes on suspend",
+            "the laptop reboots instead of resuming",
+            "resume is slow",
+            "it no longer suspends when i close the lid",
+            "i cannot suspend my laptop anymore",
+            "suspend does not work anymore",
+            "takes 40 seconds to wake up from sleep",
+            "the hang of 6.8 is solved, but now the wifi is gone after resume",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -193,6 +287,18 @@ mod tests {
             "the disk is a dead weight in my old box",
             "i press a key and it wakes immediately from sleep",
             "the battery went down to 90 % while i was typing",
+            "i never had a problem with suspend on this laptop",
+            "my laptop has never failed to resume",
+            "not a single failed resume in 300 cycles",
+            "the bug where the laptop does not wake is gone",
+            "i could not reproduce the hang on resume",
+            "wifi was never gone after resume",
+            "my old laptop did not wake from sleep",
+            "suspend is not broken on this board",
+            "it no longer hangs on resume",
+            "the screen does not stay black after resume any more",
+            "it no longer wakes by itself from sleep",
+            "it takes 2 seconds to wake up from sleep",
         ] {
             assert!(!complains(said), "{said}");
         }

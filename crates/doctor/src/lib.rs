@@ -159,6 +159,7 @@ pub fn judge(case: &Case) -> Report {
         logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
         ways: whole::of(case),
+        slept: whole::slept(case),
         letter: rules::doubt::is_letter(case),
         recorded: false,
     }

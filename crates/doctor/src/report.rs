@@ -29,6 +29,8 @@ pub struct Report {
     pub logs: Vec<u64>,
     /// Sleeps as a whole, by the lines of services, in order of the text.
     pub ways: Vec<WholeWay>,
+    /// Attempts that came back from a sleep.
+    pub slept: usize,
     /// A person wrote sentences around it.
     pub letter: bool,
     /// It is a recording, a trace or a capture, not a text.

@@ -15,8 +15,14 @@ struct Tongue {
     by_hand: &'static str,
     /// That something is not.
     never: &'static str,
+    /// That it is over.
+    no_more: &'static str,
+    /// What a machine does that does not sleep or wake well.
+    breaks: &'static str,
     /// What is wrong with a thing behind a sleep.
     dead: &'static str,
+    /// What does not work, with its denial.
+    fails: &'static str,
     /// Behind a sleep.
     after: &'static str,
     /// The battery, and that it is used up.
@@ -30,13 +36,16 @@ struct Tongue {
 
 const TONGUES: [Tongue; 3] = [
     Tongue {
-        little: " der | die | das | ich | ist | nicht | mein | und | nach | im ",
+        little: " der | die | das | ich | ist | nicht | mein | und | nach | im | beim | sich | dem | den | auf | bei | ein ",
         sleep: "ruhezustand|standby|bereitschaft|suspend|schlaf|energiesparmodus|hibernate",
         wake: "wach|weck|wecken|resume|startet",
         by_itself: "sofort|von selbst|von selber|von allein|gleich wieder|direkt wieder|ständig|grundlos|ohne grund|nach wenigen sekunden|nach ein paar sekunden|mitten in der nacht",
         by_hand: "taste|drücke|aufklapp|deckel auf|maus beweg",
         never: " nicht | nie | niemals | nicht.| nicht,| nicht mehr ",
-        dead: "schwarz|tot |tot.|eingefroren|friert|hängt|weg.|weg |verschwunden|fehlt|geht nicht|funktioniert nicht|geht nichts|reagiert nicht",
+        no_more: " nicht mehr | nie | niemals | nie wieder |keine probleme",
+        breaks: "stürzt|hängt|friert|kaputt|abgestürzt",
+        dead: "schwarz|tot |tot.|eingefroren|weg.|weg |weg,|verschwunden|fehlt",
+        fails: "geht nicht|funktioniert nicht|geht nichts|reagiert nicht",
         after: "nach dem aufwach|nach dem ruhezustand|nach dem standby|nach standby|nach suspend|nach dem suspend|beim aufwach|aus dem standby|aus dem ruhezustand|nach dem resume|nach resume|nach dem schlaf",
         battery: "akku|batterie|prozent|%",
         drains: "leer|verliert|verloren|entlädt|entladen|verbraucht|zieht",
@@ -44,13 +53,16 @@ const TONGUES: [Tongue; 3] = [
         elsewhere: "?|behoben|gelöst|lösung|windows|früher|anderer rechner|anderen rechner|andere laptop|anderes notebook|funktioniert jetzt|geht jetzt|nicht nachstellen|kein problem|falls ",
     },
     Tongue {
-        little: " le | la | les | je | est | mon | ma | et | ne | en | du ",
+        little: " le | la | les | je | est | mon | ma | et | ne | en | du | une | un | des | sur ",
         sleep: "veille|suspend|hibernation|hiberner",
         wake: "réveil|reveil|sort de|resume|rallume",
         by_itself: "tout seul|toute seule|immédiatement|immediatement|aussitôt|tout de suite|sans raison|quelques secondes|en pleine nuit",
         by_hand: "touche|clavier|appui|ouvr|souris",
         never: " pas | jamais | plus | refuse | impossible ",
-        dead: "écran noir|noir |noir.|figé|bloqué|gelé|mort|plante|disparu|ne fonctionne pas|ne fonctionne plus|ne marche pas|ne marche plus|ne répond plus|ne répond pas",
+        no_more: " ne plus | ne plante plus| ne reste plus| jamais ",
+        breaks: "fige|plante|gèle|cassé|redémarre",
+        dead: "écran noir|noir |noir.|figé|bloqué|gelé|mort|disparu",
+        fails: "ne fonctionne pas|ne fonctionne plus|ne marche pas|ne marche plus|ne répond plus|ne répond pas",
         after: "après la veille|après une veille|après la mise en veille|après une mise en veille|au réveil|sortie de veille|après le réveil|après suspend|après la sortie",
         battery: "batterie|%",
         drains: "se vide|vide |vide.|perd |perdu|décharge|à plat",
@@ -64,7 +76,10 @@ const TONGUES: [Tongue; 3] = [
         by_itself: "solo|sola|inmediatamente|de inmediato|en seguida|enseguida|sin motivo|sin razón|segundos",
         by_hand: "tecla|teclado|pulso|abro|abrir|ratón",
         never: " no | nunca | jamás | imposible ",
-        dead: "pantalla negra|negro|congelad|colgad|muert|no funciona|no responde|desaparec|bloquead",
+        no_more: " ya no | nunca | jamás ",
+        breaks: "congela|cuelga|reinicia|bloquea",
+        dead: "pantalla negra|negro|congelad|colgad|muert|desaparec|bloquead",
+        fails: "no funciona|no responde|deja de funcionar",
         after: "después de suspender|después de la suspensión|tras suspender|tras la suspensión|al despertar|al reanudar|tras reanudar|después de hibernar",
         battery: "batería|bateria|%",
         drains: "descarga|pierde|perdió|agota|gasta|vacía",
@@ -86,28 +101,49 @@ impl Tongue {
         self.little.split('|').filter(|w| padded.contains(w)).count()
     }
 
+    /// Whether one of these words is said and not denied right beside it.
+    fn says(&self, padded: &str, list: &str) -> bool {
+        const BESIDE: usize = 14;
+        list.split('|').filter_map(|w| Some((padded.find(w)?, w.len()))).any(|(at, len)| {
+            let from = padded.floor_char_boundary(at.saturating_sub(BESIDE));
+            let to = padded.ceil_char_boundary((at + len + BESIDE).min(padded.len()));
+            !has(&padded[from..to], self.never)
+        })
+    }
+
     fn is_dead(&self, padded: &str) -> bool {
-        has(padded, self.dead) && has(padded, self.after)
+        let dead = self.says(padded, self.dead);
+        has(padded, self.after) && (dead || has(padded, self.fails))
     }
 
     fn complains(&self, padded: &str) -> bool {
         let sleeps = has(padded, self.sleep);
         // A waking of which something else is told is no complaint of it.
         let bare = self.after.split('|').fold(padded.to_owned(), |s, w| s.replace(w, " "));
+        let by_itself = has(padded, self.by_itself);
         let wakes = sleeps
             && has(&bare, self.wake)
-            && has(padded, self.by_itself)
+            && by_itself
             && !has(padded, self.by_hand)
             && !has(padded, self.never);
-        let never = self.never.split('|').filter_map(|w| padded.find(w)).any(|at| {
-            let from = padded.floor_char_boundary(at.saturating_sub(NEAR));
-            let near = &padded[from..padded.ceil_char_boundary((at + NEAR).min(padded.len()))];
+        let never = self.never.split('|').filter_map(|w| bare.find(w)).any(|at| {
+            let from = bare.floor_char_boundary(at.saturating_sub(NEAR));
+            let near = &bare[from..bare.ceil_char_boundary((at + NEAR).min(bare.len()))];
             has(near, self.sleep) || has(near, self.wake)
         });
+        // Trouble that is over is none; to wake no more is.
+        if has(padded, self.no_more) {
+            let over = |list: &str| has(padded, list) && !self.says(padded, list);
+            let trouble = over(self.breaks) || over(self.dead) || over(self.drains);
+            return never && !by_itself && !trouble && !has(padded, "problem");
+        }
+        let battery = has(padded, self.battery) && has(padded, self.drains);
         let drains = has(padded, self.battery)
-            && has(padded, self.drains)
+            && self.says(padded, self.drains)
             && (sleeps || has(padded, self.unused));
-        wakes || never || drains || self.is_dead(padded)
+        let breaks = self.says(padded, self.breaks)
+            && (sleeps || has(padded, self.wake) || has(padded, self.after));
+        wakes || never && !battery || drains || breaks || self.is_dead(padded)
     }
 }
 
@@ -129,7 +165,7 @@ fn of(sentence: &str) -> Option<(String, &'static Tongue)> {
     let rest = |t: &Tongue| {
         own(t) + [t.sleep, t.wake, t.battery].iter().filter(|w| has(&padded, w)).count()
     };
-    let tongue = TONGUES.iter().filter(of_it).max_by_key(|t| (t.speaks(&padded), rest(t)))?;
+    let tongue = TONGUES.iter().filter(of_it).max_by_key(|t| t.speaks(&padded) + 2 * rest(t))?;
     (!has(&padded, tongue.elsewhere)).then_some((padded, tongue))
 }
 
@@ -162,6 +198,13 @@ mod tests {
             "El portátil se despierta solo al suspender y no sé la causa",
             "La batería se descarga durante la noche en la mochila",
             "El equipo no se suspende y la pantalla queda encendida",
+            "Mein Notebook stürzt beim Aufwachen ab und ich muss neu starten",
+            "Der Laptop friert im Standby ein",
+            "Seit dem Update hängt sich der Rechner beim Suspend auf",
+            "Mein Notebook wacht nach dem Zuklappen nicht mehr auf, der Bildschirm bleibt schwarz",
+            "Le portable se fige à la sortie de veille",
+            "El portátil se congela al suspender",
+            "El wifi deja de funcionar al reanudar",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -179,6 +222,14 @@ mod tests {
             "El portátil se suspende y se despierta en un segundo",
             "the laptop sleeps and wakes at once",
             "PM: suspend exit",
+            "Der Bildschirm bleibt nach dem Aufwachen nicht mehr schwarz",
+            "Mein Laptop hängt beim Aufwachen nicht mehr",
+            "Der Akku wird im Standby nicht leer",
+            "Ich hatte nie Probleme mit dem Standby",
+            "Le portable ne plante plus à la sortie de veille",
+            "La batterie ne se vide pas en veille",
+            "El portátil ya no se cuelga al suspender",
+            "La batería no se agota al suspender",
         ] {
             assert!(!complains(said), "{said}");
         }

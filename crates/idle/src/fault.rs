@@ -26,6 +26,7 @@ pub fn faults(
     }
     out.extend(runs.iter().filter_map(not_followed));
     out.extend(runs.iter().filter_map(|r| up(r, limits)));
+    out.extend(runs.iter().filter_map(shallow));
     out.sort_by_key(|f| f.level);
     // Two dumps of one machine say the same twice.
     let mut told: Vec<String> = Vec::new();
@@ -216,6 +217,27 @@ fn up(r: &Run, limits: &[(u64, String)]) -> Option<Finding> {
         ),
     };
     Some(f)
+}
+
+/// An idle machine whose package stands in a shallow state while its cores sleep deep.
+fn shallow(r: &Run) -> Option<Finding> {
+    let (name, share, deeper) = r.stuck_at()?;
+    let percent = |n: i64| format!("{}.{} %", n.max(0) / 1_000, n.max(0) % 1_000 / 100);
+    Some(
+        finding("idle-package-shallow", Level::Risk)
+            .says(format!(
+                "The cores sleep deep, and the package goes no deeper than {name} ({}): it was in \
+                 none of the {deeper} deeper states that the table has. What keeps it there the \
+                 table does not say.",
+                percent(share)
+            ))
+            .look(
+                "A device that may not let its link sleep (lspci -vv: ASPM Disabled), a disk without \
+                 link power management, a display that is on, or the firmware's limit of package \
+                 states keep it there; ltr_show of pmc_core lists what devices ask for.",
+            )
+            .shown_by([row(format!("{name} {}", percent(share)))]),
+    )
 }
 
 #[cfg(test)]

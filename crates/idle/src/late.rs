@@ -205,8 +205,14 @@ pub struct Beside {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OfIdle {
-    /// The run without them was not better by [`CHANCE`].
+    /// The run without them was not better by [`CHANCE`], neither in its worst wake-up nor in
+    /// the mean.
     NotBetter,
+    /// Only its mean was.
+    MeanAlone,
+    /// It was better, and one of both had more than twice as many wake-ups: the worst of more
+    /// is worse.
+    OtherLength,
     /// It was better, but the other did not enter them either.
     NotEntered,
     /// It was better.
@@ -222,9 +228,15 @@ impl Beside {
     pub fn of_idle(&self, side: usize) -> OfIdle {
         let (with, without) = (self.worst[side].1, self.worst[1 - side].1);
         let worst = with.saturating_mul(100) <= without.saturating_mul(100 - CHANCE);
-        match (worst && self.mean[side] <= self.mean[1 - side], self.dma_latency_us[1 - side]) {
+        let [with, without] = [self.mean[side], self.mean[1 - side]];
+        let mean = with.saturating_mul(100) <= without.saturating_mul(100 - CHANCE);
+        let wakeups = self.wakeups[0].zip(self.wakeups[1]);
+        let other_length = wakeups.is_some_and(|(a, b)| a.max(b) / 2 > a.min(b));
+        match (worst && with <= without, self.dma_latency_us[1 - side]) {
+            (false, _) if mean => OfIdle::MeanAlone,
             (false, _) => OfIdle::NotBetter,
             (true, Some(0)) => OfIdle::NotEntered,
+            (true, _) if other_length => OfIdle::OtherLength,
             (true, _) => OfIdle::Better,
         }
     }
@@ -313,6 +325,20 @@ mod tests {
             [("idle=poll", 1, Sure::Said, true), ("isolcpus=1", 1, Sure::Alone, false)]
         );
         assert!(beside(&with, &with).expect("two").differs.is_empty());
+        assert_eq!(found.of_idle(1), OfIdle::Better);
+        let chance =
+            beside(&test([20, 46], &[]), &test([20, 43], &[("idle=poll", true)])).expect("two");
+        assert_eq!(chance.of_idle(1), OfIdle::NotBetter, "one wake-up of many");
+        let short = Test { threads: with.threads[..1].to_vec(), ..with.clone() };
+        let short = Test {
+            threads: short
+                .threads
+                .iter()
+                .map(|t| Thread { count: Some(10), ..t.clone() })
+                .collect(),
+            ..short
+        };
+        assert_eq!(beside(&without, &short).expect("two").of_idle(1), OfIdle::OtherLength);
     }
 
     #[test]

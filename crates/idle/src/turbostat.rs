@@ -101,9 +101,14 @@ const HALF: i64 = 50_000;
 /// A machine whose CPUs work for less is idle, thousandths of a per cent. Ours.
 const IDLE: i64 = 10_000;
 
-/// The number of a state: 6 of `C6%` and `CPU%c6`, 1 of `C1E%`.
+/// A package that goes no deeper has all of its clocks on.
+const SHALLOW: u32 = 3;
+
+/// The number of a state: 6 of `C6%`, `CPU%c6` and `Pkg%pc6`, 1 of `C1E%`.
 fn number(column: &str) -> Option<u32> {
-    let rest = column.strip_prefix("CPU%c").or_else(|| column.strip_prefix('C'))?;
+    let of_package = || column.split_once("%pc").map(|c| c.1);
+    let of_core = || column.strip_prefix("CPU%c").or_else(|| column.strip_prefix('C'));
+    let rest = of_package().or_else(of_core)?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
@@ -299,6 +304,23 @@ impl Run {
         let one_works = self.busiest().is_some_and(|b| b.1 > HALF)
             || self.some_core().is_some_and(|s| s >= ALWAYS);
         none && !platform && !one_works && self.work().is_some_and(|w| w <= IDLE)
+    }
+
+    /// The package state at which an idle machine stands: its cores sleep deep, the package is
+    /// for half of the time in a state no deeper than [`SHALLOW`], and in none of the deeper
+    /// ones that the table has. Which, its share, and how many deeper ones there are.
+    pub fn stuck_at(&self) -> Option<(&str, i64, usize)> {
+        let all: Vec<(&str, i64)> =
+            self.package_states().into_iter().filter_map(|c| Some((c, self.mean(c)?))).collect();
+        let (name, share) = all.iter().rev().find(|s| s.1 > 0).copied()?;
+        let deeper = all.iter().rev().take_while(|s| s.0 != name).count();
+        let depth = number(name)?;
+        let platform = self.platform_states().iter().any(|c| self.mean(c).is_some_and(|s| s > 0));
+        // A core state that a package state of this depth does not need.
+        let deep = |c: &&String| c.starts_with("CPU%c") && number(c).is_some_and(|n| n > depth);
+        let cores = self.columns.iter().filter(deep).filter_map(|c| self.mean(c)).max()?;
+        let idle = self.work().is_some_and(|w| w <= IDLE) && cores >= HALF && share >= HALF;
+        (idle && !platform && depth <= SHALLOW && deeper > 1).then_some((name, share, deeper))
     }
 
     /// The line of those that name a limit whose setting keeps CPUs as shallow as they were, with

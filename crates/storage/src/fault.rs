@@ -44,9 +44,9 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
         Finding::new(("rpm-held", Area::Storage, Level::Note), Confidence::Certain)
             .says(format!("{}: {}{more}.", awake(first), all.join(", ")))
             .look(match first.why {
-                Why::Forbidden => "echo auto > …/power/control lets one sleep; dormouse show --only storage lists each with its reason.",
-                Why::Used { .. } => "What uses it lets it sleep when it lets go: a program that has its file open (fuser -v /dev/…), a service, or its driver. dormouse show --only storage lists each with its reason.",
-                _ => "dormouse show --only storage lists each with its reason.",
+                Why::Forbidden => "echo auto > …/power/control lets one sleep; dormouse show --only runtime lists each with its reason.",
+                Why::Used { .. } => "What uses it lets it sleep when it lets go: a program that has its file open (fuser -v /dev/…), a service, or its driver. dormouse show --only runtime lists each with its reason.",
+                _ => "dormouse show --only runtime lists each with its reason.",
             })
             .times(held.len())
             .shown_by([row]),

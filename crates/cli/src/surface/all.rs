@@ -182,7 +182,7 @@ fn by_itself(q: &Question<'_>, form: &Form) -> Option<String> {
         _ => return None,
     };
     let (words, subject) = (q.verb.words, form.subject);
-    Some(format!("By itself (before: {before}): dormouse {words} --only {subject} {input}"))
+    Some(format!("Only this (formerly {before}): dormouse {words} --only {subject} {input}"))
 }
 
 /// A screen and its last line, which names the next command.

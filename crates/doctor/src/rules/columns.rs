@@ -32,6 +32,40 @@ const MOST: usize = 6;
 /// A row has so many letters at most.
 const LONGEST: usize = 100;
 
+/// Of what such a table must speak, in its head or in the names of its rows: of sleep, idle
+/// states, or power.
+const SUBJECTS: [&str; 26] = [
+    "suspend",
+    "resume",
+    "sleep",
+    "wake",
+    "freez",
+    "thaw",
+    "idle",
+    "power",
+    "watt",
+    "pkg",
+    "latency",
+    "residency",
+    "above",
+    "below",
+    "energy",
+    "noirq",
+    "hibern",
+    "s2idle",
+    "s0ix",
+    "drain",
+    "c-state",
+    "c10",
+    "c6",
+    "c1",
+    "joule",
+    "sync",
+];
+
+/// What stands before a sleep and after it is no change.
+const PLACES: [&str; 5] = ["suspend", "resume", "sleep", "boot", "reboot"];
+
 /// A figure as it is written, and its number.
 #[derive(Clone, Debug, PartialEq)]
 struct Figure {
@@ -87,7 +121,9 @@ fn is(word: &str, list: &[&str]) -> bool {
 fn head(cells: &[String]) -> Option<(usize, usize)> {
     let from_end = |list: &[&str]| cells.iter().rev().position(|c| is(c, list));
     let few = cells.len() <= 6 && cells.iter().all(|c| value(c).is_none());
-    few.then_some(())?;
+    let place =
+        cells.windows(2).any(|w| (is(&w[0], &BEFORE) || is(&w[0], &AFTER)) && is(&w[1], &PLACES));
+    (few && !place).then_some(())?;
     Some((from_end(&BEFORE)?, from_end(&AFTER)?))
 }
 
@@ -194,7 +230,17 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .filter(|m| !m.trust.is_of_a_kernel() || m.time.is_none())
         .filter(|m| m.text.len() <= LONGEST)
         .collect();
-    let Some((rows, shown)) = table(&said) else { return };
+    // The writer's own words come before those that he quotes.
+    let (quoted, own): (Vec<&Message>, Vec<&Message>) =
+        said.iter().copied().partition(|m| case.quoted.binary_search(&m.line).is_ok());
+    let Some((rows, shown)) = table(&own).or_else(|| table(&quoted)) else { return };
+    let speaks = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        SUBJECTS.iter().any(|s| lower.contains(s))
+    };
+    if !rows.iter().any(|r| speaks(&r.name)) && !shown.first().is_some_and(|m| speaks(&m.text)) {
+        return;
+    }
     let words: Vec<String> = rows.iter().take(MOST).map(told).collect();
     let more = match rows.len().saturating_sub(MOST) {
         0 => String::new(),

@@ -4,7 +4,7 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::complaint::{complains, is_calmed};
+use crate::complaint::{complains, is_calmed, praises};
 use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -172,9 +172,10 @@ const TROUBLE: [&str; 44] = [
 ];
 
 /// Words of a sentence that asks, wishes, or tells that it is over.
-const NOT: [&str; 22] = [
+const NOT: [&str; 23] = [
     "?",
-    "no longer",
+    "how to ",
+    "in case ",
     "fixed",
     "fixes",
     " fix ",
@@ -199,8 +200,13 @@ const NOT: [&str; 22] = [
 
 /// Whether a line is a sentence of a writer; a row of a table is none.
 fn is_sentence(m: &Message) -> bool {
-    let letters = |w: &&str| w.bytes().all(|b| b.is_ascii_alphabetic());
-    m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= WORDY
+    let letters = |w: &&str| {
+        // A colon is of a table.
+        let bare = w.trim_end_matches(['.', ',', '!']);
+        !bare.is_empty() && bare.chars().all(char::is_alphabetic)
+    };
+    let least = if m.text.starts_with("#") { TITLE } else { WORDY };
+    m.trust == Trust::Prose && m.text.split_whitespace().filter(letters).count() >= least
 }
 
 /// Whether a person wrote sentences around what kernels and programs say.
@@ -208,15 +214,21 @@ pub(crate) fn is_letter(case: &Case) -> bool {
     case.messages.iter().any(is_sentence)
 }
 
-/// Whether a writer's words are in a script of which no rule knows a word: so many letters
-/// beyond those of the Latin alphabet.
+/// Whether a writer's words are in a script of which no rule knows a word. A sign of Chinese,
+/// Japanese, Korean or Thai is half a word; of other scripts a name is none.
 fn is_foreign(case: &Case) -> Option<&Message> {
-    const LETTERS: usize = 12;
-    let beyond = |m: &&Message| {
-        let letters = m.text.chars().filter(|c| c.is_alphabetic() && *c > '\u{24f}');
-        m.trust == Trust::Prose && letters.count() >= LETTERS
+    const SIGNS: usize = 4;
+    const WORDS: usize = 4;
+    let dense = |c: char| matches!(c as u32, 0x0e00..=0x0e7f | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af);
+    let beyond = |c: char| c.is_alphabetic() && c > '\u{24f}';
+    let foreign = |m: &&Message| {
+        let words =
+            m.text.split_whitespace().filter(|w| w.chars().filter(|c| beyond(*c)).count() > 1);
+        let speaks =
+            m.text.chars().filter(|c| dense(*c)).count() >= SIGNS || words.count() >= WORDS;
+        m.trust == Trust::Prose && speaks
     };
-    case.messages.iter().find(beyond)
+    case.messages.iter().find(foreign)
 }
 
 /// The sentence of the writer that says most plainly that something went wrong, and its line.
@@ -224,7 +236,12 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
     let mut best: Option<(usize, &Message, &str, usize)> = None;
     for m in case.messages.iter().filter(|m| is_sentence(m)) {
         for said in m.text.split(". ") {
-            let lower = said.to_ascii_lowercase();
+            let whole = said.to_ascii_lowercase();
+            // What is comes behind what was.
+            let lower = whole.rsplit(", but ").next().unwrap_or(&whole).to_owned();
+            if praises(&lower) {
+                continue;
+            }
             // What was found says it more plainly than all words behind it in the list.
             let most = best.map_or(TROUBLE.len() + 1, |b| b.0);
             let plain = TROUBLE[..most.min(TROUBLE.len())].iter().enumerate();
@@ -259,6 +276,9 @@ fn is_denied(before: &str) -> bool {
 
 /// A sentence has so many words of letters alone; a row of a table has none.
 const WORDY: usize = 4;
+
+/// A heading has so many.
+const TITLE: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -242,7 +242,7 @@ fn tell(case: &Case, run: &Run<'_>, out: &mut Vec<Finding>) {
     if let Some(t) = run.starts.filter(|t| t.0 < 600_000_000_000) {
         why.push(format!("It began {} after that kernel's start.", say::span(t)));
     }
-    if let Some((at, m)) = run.rate.filter(|_| run.reads) {
+    if let Some((at, m)) = run.rate.filter(|_| run.reads && !case.messages.has("Failed to load")) {
         let mut before = m.time;
         for m in case.messages[at + 1..].iter().take(80) {
             let Some(t) = m.time else { continue };

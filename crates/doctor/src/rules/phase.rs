@@ -268,7 +268,7 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
 const DEAD: [&str; 2] = ["controller is down; will reset", "Device not ready; aborting "];
 
 /// Messages that say that a device or its driver is gone.
-const GONE: [&str; 7] = [
+const GONE: [&str; 10] = [
     "I/O error, dev",
     "rejecting I/O to offline device",
     "HC died",
@@ -276,6 +276,10 @@ const GONE: [&str; 7] = [
     DEAD[0],
     DEAD[1],
     "Host not accessible, reset failed",
+    "Remounting filesystem read-only",
+    // drivers/ata/libata-eh.c, of a drive that is given up.
+    ".00: disabled",
+    ".00: disable device",
 ];
 
 /// How long after a sleep such a message counts as its consequence.

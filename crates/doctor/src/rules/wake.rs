@@ -277,7 +277,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let spurious = acpi && irqs.iter().any(|e| e.number == "1" && e.name.is_none()) && says(&AMD);
     let f = if spurious {
         f.change(
-            "If nobody touched the keyboard, for a try: echo disabled > /sys/bus/serio/devices/serio0/power/wakeup. Firmware that raises IRQ 1 by itself is known of AMD's machines; amd_pmc has a list of them (drivers/platform/x86/amd/pmc/pmc-quirks.c, spurious_8042).",
+            "If nobody touched the keyboard, to try: echo disabled > /sys/bus/serio/devices/serio0/power/wakeup. Firmware that raises IRQ 1 by itself is known of AMD's machines; amd_pmc has a list of them (drivers/platform/x86/amd/pmc/pmc-quirks.c, spurious_8042).",
             "echo enabled > the same file.",
             "The keyboard wakes the machine no more.",
         )

@@ -14,6 +14,7 @@
 pub mod ready;
 
 use crate::case::Case;
+use crate::rules::abort::ended_early;
 use crate::rules::way::network::taken_back;
 use crate::way::{Kind, Step};
 use dormouse_base::stats::describe::middle;
@@ -187,10 +188,20 @@ pub(crate) fn of(case: &Case) -> Vec<WholeWay> {
     let (mut out, mut at) = (Vec::new(), 0);
     while at < steps.len() {
         let (marks, end) = one(steps, at);
-        out.extend(whole(steps, &marks));
+        let back = marks.iter().find(|m| m.0 == Mark::Back);
+        let slept = |w: &WholeWay| {
+            let first = steps.iter().find(|s| s.line == w.line);
+            first.zip(back).is_none_or(|(a, b)| !failed(case, a, &steps[b.1]))
+        };
+        out.extend(whole(steps, &marks).filter(slept));
         at = end.max(at + 1);
     }
     out
+}
+
+/// How many attempts of a text came back from a sleep: each may have a way.
+pub(crate) fn slept(case: &Case) -> usize {
+    case.attempts.iter().filter(|a| !a.inside && a.closed && !ended_early(case, a)).count()
 }
 
 /// The marks of the sleep that begins at `at` or later, by step, and the step behind it.
@@ -213,6 +224,10 @@ fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
         if s.run != steps[from].run || far {
             return (marks, i);
         }
+        // Behind a clock that was set no time is compared.
+        if back.is_some_and(|b| is_set(&steps[b..=i])) {
+            return (marks, i);
+        }
         if mark < Mark::Back && (back.is_some() || last == Mark::Kernel && mark == Mark::Asked) {
             return (marks, i);
         }
@@ -230,6 +245,36 @@ fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
     (marks, steps.len())
 }
 
+/// Whether a clock was set between two lines: one says so, or a service of the time of day
+/// reached its server, and a time without a line stands before that.
+fn is_set(steps: &[Step]) -> bool {
+    let says = |s: &Step| s.text.contains("stepped by") || s.text.contains("Time has been changed");
+    steps
+        .windows(2)
+        .any(|w| w[1].kind == Kind::ClockSet && (says(&w[1]) || w[1].ms - w[0].ms >= SILENT))
+}
+
+/// What only a sleep that failed says.
+const FAILED: [&str; 7] = [
+    "refusing to freeze",
+    "Freezing of tasks failed",
+    "processes failed after",
+    "Some devices failed to",
+    "Failed to put system to sleep",
+    "Failed to suspend system",
+    "System resumed again",
+];
+
+/// Whether a sleep between two lines failed: no way of one that slept.
+fn failed(case: &Case, from: &Step, to: &Step) -> bool {
+    let between = |line: u64| (from.line..=to.line).contains(&line);
+    let says = |s: &Step| FAILED.iter().any(|w| s.text.contains(w)) || s.kind == Kind::Refused;
+    let attempts = case.attempts.iter().filter(|a| between(case.messages[a.first].line));
+    attempts.into_iter().any(|a| a.closed && ended_early(case, a))
+        || case.way.steps.iter().any(|s| between(s.line) && says(s))
+        || FAILED.iter().any(|w| case.messages.having(w).any(|(_, m)| between(m.line)))
+}
+
 fn is_taken_back(steps: &[Step], at: usize, by: Kind) -> bool {
     let run = steps[at].run;
     let rest: Vec<&Step> = steps[at..].iter().take_while(|s| s.run == run).collect();
@@ -240,7 +285,10 @@ fn is_taken_back(steps: &[Step], at: usize, by: Kind) -> bool {
 fn whole(steps: &[Step], marks: &[(Mark, usize)]) -> Option<WholeWay> {
     // A link behind the address is that of another interface.
     let place = |m: Mark| marks.iter().find(|x| x.0 == m).map(|x| x.1);
-    let late = place(Mark::Link) > place(Mark::Address) && place(Mark::Address).is_some();
+    let (link, address) = (place(Mark::Link), place(Mark::Address));
+    let of = |at: Option<usize>| at.and_then(|at| interface(&steps[at].text));
+    let apart = of(link).zip(of(address)).is_some_and(|(a, b)| a != b);
+    let late = address.is_some() && (link > address || apart);
     let marks: Vec<(Mark, usize)> =
         marks.iter().filter(|m| m.0 != Mark::Link || !late).copied().collect();
     let first = *marks.first()?;
@@ -275,6 +323,15 @@ fn whole(steps: &[Step], marks: &[(Mark, usize)]) -> Option<WholeWay> {
         line: steps[first.1].line,
         grain_ns: ms(grain),
         rows,
+    })
+}
+
+/// The interface that a line names: `enp0s31f6`, `wlan0`, `eth0`.
+pub(crate) fn interface(text: &str) -> Option<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.into_iter().find(|w| {
+        let begins = ["en", "eth", "wl", "ww", "usb"].iter().any(|p| w.starts_with(p));
+        begins && w.len() > 3 && w.contains(|c: char| c.is_ascii_digit())
     })
 }
 

@@ -39,10 +39,6 @@ pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
     let all: Vec<&WholeWay> = told.iter().flat_map(|t| &t.report.ways).collect();
     let times: Vec<(Ns, &WholeWay)> =
         all.iter().filter_map(|w| Some((w.ready(mark)?, *w))).collect();
-    let open = match all.len() - times.len() {
-        0 => String::new(),
-        n => format!("Of {} no line tells when {}.", plural(n, "further sleep"), mark.name()),
-    };
     let Some((worst, of)) = times.iter().max_by_key(|t| t.0) else {
         return gate.says(format!(
             "Whether {} {} after the kernel's return is not known: no line with a time tells both.",
@@ -53,7 +49,9 @@ pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
     let count =
         |v: Verdict| times.iter().filter(|(t, w)| verdict(*t, w.grain_ns, within) == v).count();
     let (n, met, missed) = (times.len(), count(Verdict::Met), count(Verdict::Missed));
-    let whole = match (met * 100 >= HOLD * n, missed * 100 > (100 - HOLD) * n) {
+    // A sleep of which no line tells may be the one that was late.
+    let of_all = told.iter().map(|t| t.report.slept).sum::<usize>().max(all.len());
+    let whole = match (met * 100 >= HOLD * of_all, missed * 100 > (100 - HOLD) * of_all) {
         (true, _) => Verdict::Met,
         (_, true) => Verdict::Missed,
         _ => Verdict::Unknown,
@@ -70,12 +68,15 @@ pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
         Verdict::Missed => {
             format!("In {missed} of {n} sleeps that tell, {what} too late: {latest}.")
         }
+        Verdict::Unknown if n < of_all => format!(
+            "Whether {what} in time is not known: of {} no line tells within 5 min; of the others, {latest}.",
+            plural(of_all - n, "sleep")
+        ),
         Verdict::Unknown => format!(
             "Whether {what} in time is not known: stamps of whole seconds allow both, {latest}."
         ),
     };
-    let kernel = "The kernel's own way back comes before that: --resume is its limit.";
-    let open = if open.is_empty() { kernel.into() } else { format!("{open} {kernel}") };
+    let open = "The kernel's own way back comes before that: --resume is its limit.";
     gate.found(whole, Some(Figure { nano: worst.0, unit: Unit::Seconds })).says(sentence).but(open)
 }
 
@@ -113,6 +114,10 @@ mod tests {
         };
         assert_eq!(judged(twenty(1), 2_000).verdict, Verdict::Met);
         assert_eq!(judged(twenty(2), 2_000).verdict, Verdict::Missed);
+        // Sleeps of which nothing is told may be the late ones.
+        let mut some = twenty(0);
+        some[..10].iter_mut().for_each(|w| w.rows.truncate(1));
+        assert_eq!(judged(some, 2_000).verdict, Verdict::Unknown);
     }
 
     #[test]

@@ -23,6 +23,9 @@ const TIMED_OUT: i32 = -110;
 const NO_DEVICE: i32 = -19;
 const NO_ADDRESS: i32 = -6;
 
+/// `-EPROBE_DEFER`.
+const DEFERRED: i32 = -517;
+
 pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     gave_up(case, out);
     failed(case, report, out);
@@ -122,6 +125,8 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         let asks = kind.map_or(Vec::new(), |kind| asking(report, kind));
         let needed = kind.is_some() && waiting > 0 || !asks.is_empty();
         let confidence = match code {
+            // It asked for another attempt: that is none that failed.
+            DEFERRED => continue,
             TIMED_OUT => Confidence::Certain,
             _ if p.part_of.is_some() => Confidence::Certain,
             _ if needed => Confidence::Likely,

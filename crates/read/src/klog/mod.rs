@@ -163,7 +163,7 @@ fn is_prompt(line: &[u8]) -> bool {
 /// Whether a line is a heading of Markdown with words of a person, and no comment of a trace:
 /// `# Suspend is broken since 6.8`. Commands begin small.
 fn is_heading(line: &[u8]) -> bool {
-    const WORDS: usize = 3;
+    const WORDS: usize = 2;
     let marks = line.iter().take_while(|b| **b == b'#').count();
     let Some(title) = line[marks..].strip_prefix(b" ").filter(|_| marks <= 6) else { return false };
     let word = |w: &&[u8]| w.len() > 1 && w.iter().all(|b| b.is_ascii_alphabetic());

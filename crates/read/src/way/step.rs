@@ -48,7 +48,28 @@ const OF_LETTERS: [&[u8]; 7] = [
 const LOCK: &str = "Delay lock is active (";
 
 /// Interfaces that a machine makes for itself.
-const VIRTUAL: [&str; 5] = ["docker", "veth", "virbr", "br-", " lo:"];
+const VIRTUAL: [&str; 20] = [
+    "docker",
+    "veth",
+    "virbr",
+    "br-",
+    " lo:",
+    "(lo)",
+    "vmnet",
+    "vboxnet",
+    "tailscale",
+    "wireguard",
+    "lxc",
+    "lxdbr",
+    "podman",
+    "cni",
+    "vnet",
+    "(tun",
+    "(tap",
+    "(wg",
+    " tun",
+    " wg",
+];
 
 /// What lines say: the first that fits counts.
 const WORDS: [(&str, Kind); 82] = [
@@ -203,6 +224,8 @@ struct Reading {
     spoke: Option<i64>,
     /// Lines of no kind before any that speaks of a sleep.
     before: Option<Step>,
+    /// The machine that wrote the last line that names one.
+    host: String,
 }
 
 impl Reading {
@@ -258,6 +281,17 @@ impl Reading {
         } else if (0..grain).contains(&(self.last.saturating_sub(ms))) {
             // Somewhere in the second of the line above, and behind that.
             ms = self.last;
+        }
+        // What two machines write is not compared.
+        let whose = host(behind_zone(behind_offset(words.trim_start())));
+        if let Some(whose) = whose.filter(|_| stamp.wall) {
+            if !self.host.is_empty() && self.host != whose {
+                self.apart();
+                (ms, self.last) = (stamp.ms, i64::MIN);
+            }
+            if self.host != whose {
+                self.host = whose.to_owned();
+            }
         }
         let kind = match kind(words.trim_start_matches([' ', '|', ':', ']'])) {
             Kind::Other if is_row => Kind::Row,
@@ -346,6 +380,15 @@ fn behind_host(words: &str) -> &str {
     let program = rest.split(' ').next().unwrap_or("");
     let named = program.len() > 1 && program.ends_with(':');
     if named && !host.ends_with([':', ')', ']', '.']) { rest } else { words }
+}
+
+/// The machine that a line of a journal names before the program that wrote it.
+fn host(words: &str) -> Option<&str> {
+    let (host, rest) = words.split_once(' ')?;
+    let program = rest.split(' ').next().unwrap_or("");
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let named = program.len() > 1 && program.ends_with(':') && !host.is_empty();
+    (named && host.chars().all(letter) && !host.ends_with('.')).then_some(host)
 }
 
 /// `/usr/lib/systemd/system-sleep/NAME failed with exit status 1.` (systemd,

@@ -40,7 +40,7 @@ fn answer(s: &Subject<'_>) -> String {
         first => match (crashed(s).or_else(|| stands(s)), first) {
             (Some(stands), _) => stands,
             (None, Some(f)) => format!("Nothing wrong found. {}", f.sentence),
-            (None, None) => "Nothing wrong found in what the text shows.".into(),
+            (None, None) => "No rule found a fault in what the text shows.".into(),
         },
     }
 }

@@ -220,6 +220,16 @@ fn differs(b: &Beside) -> String {
              the other one late.",
             list(&idle)
         ),
+        OfIdle::MeanAlone => format!(
+            "{} {keep} CPUs out of deep idle states, and the run with it was better in the mean alone: \
+             idle states cost the other one there, and are not what made its worst wake-up late.",
+            list(&idle)
+        ),
+        OfIdle::OtherLength => format!(
+            "{} {keep} CPUs out of deep idle states. That these made the other run late is not \
+             proven: one of both had more than twice as many wake-ups, of which the worst is worse.",
+            list(&idle)
+        ),
         OfIdle::NotEntered => format!(
             "{} {keep} CPUs out of deep idle states. That these made the other run late is not \
              proven: cyclictest held /dev/cpu_dma_latency at 0 us in it, which shuts all but the \

@@ -102,7 +102,7 @@ fn ports(case: &Case, out: &mut Vec<Finding>) {
         .says(format!("The self-test saw {} outside of D3cold in the sleep: {}. What is behind stayed powered, which keeps many platforms from their deepest state; that it did here, the text does not prove.", say::plural(all.len(), "root port"), short(&names)))
         .look(format!("lspci -t names the device behind {first}; see its power/control, its link (lspci -vv: ASPM), and its power/d3cold_allowed."))
         .change(
-            "For a try: echo powersupersave > /sys/module/pcie_aspm/parameters/policy.",
+            "To try: echo powersupersave > /sys/module/pcie_aspm/parameters/policy.",
             "echo default > the same file.",
             "A device with a bad link may vanish.",
         )
@@ -237,7 +237,7 @@ fn aspm(case: &Case, out: &mut Vec<Finding>) {
     let f = Finding::new(("block-aspm", Area::Mode, Level::Note), Confidence::Certain)
         .says(format!("These links have ASPM off: {}. While such a link is up, many platforms stay above their deepest state; a device in D3cold has no link. That it blocked a sleep, these lines do not prove.", short(&names)))
         .change(
-            "For a try: echo powersupersave > /sys/module/pcie_aspm/parameters/policy.",
+            "To try: echo powersupersave > /sys/module/pcie_aspm/parameters/policy.",
             "echo default > the same file.",
             "A device with a bad link may vanish.",
         )

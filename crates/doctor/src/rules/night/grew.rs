@@ -73,7 +73,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let device = Device { name: first.name.clone(), driver: String::new() };
     let f = Finding::new((id, Area::Mode, Level::Note), Confidence::Likely)
         .says(words)
-        .look("/sys/power/pm_wakeup_irq, read right after the sleep, names the interrupt that ended it; switch the power/wakeup of one device off, for a try.")
+        .look("/sys/power/pm_wakeup_irq, read right after the sleep, names the interrupt that ended it; switch the power/wakeup of one device off, to try.")
         .of_devices([device])
         .shown_by(grown.into_iter().take(NAMED).flat_map(|g| g.shown));
     out.push(f);

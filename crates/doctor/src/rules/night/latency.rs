@@ -118,10 +118,10 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
                 "echo on > the same file.",
                 "",
             ),
-            None => f.look("Find the device behind that port (lspci -t), see its power/control and power/runtime_status, and remove it for a try."),
+            None => f.look("Find the device behind that port (lspci -t), see its power/control and power/runtime_status, and remove it to see."),
         };
         out.push(f.change(
-            format!("For a try: echo {number} > /sys/kernel/debug/pmc_core/ltr_ignore."),
+            format!("To try: echo {number} > /sys/kernel/debug/pmc_core/ltr_ignore."),
             "echo the same number > ltr_restore, where the kernel has it, or start the machine anew.",
             "The device may lose data or stop while its wish is ignored.",
         ));

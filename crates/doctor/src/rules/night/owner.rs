@@ -288,9 +288,7 @@ fn recorded(case: &Case, out: &mut Vec<Finding>) {
     };
     let mut f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
         .says(words)
-        .look(
-            "If nobody touched the machine: switch the power/wakeup of that device off, for a try.",
-        )
+        .look("If nobody touched the machine: switch the power/wakeup of that device off, to try.")
         .shown_by([Evidence::from(item)]);
     if let Some(r) = who {
         f = f

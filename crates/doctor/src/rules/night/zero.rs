@@ -4,6 +4,7 @@
 use super::required::told_depth;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::{Message, Trust};
 use crate::night::table::{PLATFORM, is_impossible};
 use crate::night::{Counts, Fact, Item};
 use crate::rules::platform::percent;
@@ -47,22 +48,53 @@ fn at_zero(case: &Case, out: &mut Vec<Finding>) {
             names.push(name);
         }
     }
+    let told = slept(case, all[0].0.line);
     let said = match &names[..] {
         // Of a measurement, and not of all since the start.
         [PLATFORM] => format!(
             "{PLATFORM} is 0: the platform did not sleep while that was measured. Awake that is as it should be; over an s2idle sleep it slept in name only. No line that was read shows over which it was."
         ),
         names => format!(
-            "The platform's own {} at 0 ({}): of its hardware's sleep nothing was counted since the start. Before the first s2idle sleep that is as it should be; behind one it slept in name only. No line that was read shows such a sleep.",
+            "The platform's own {} at 0 ({}): of its hardware's sleep nothing was counted since the start. Before the first s2idle sleep that is as it should be; behind one it slept in name only. {}",
             if names.len() > 1 { "counters of sleep stand" } else { "counter of sleep stands" },
-            names.join(", ")
+            names.join(", "),
+            match told {
+                Some(_) => "The writer speaks of a sleep before that.",
+                None => "No line that was read shows such a sleep.",
+            }
         ),
     };
-    let f = Finding::new((RULES[0], Area::Mode, Level::Note), Confidence::Certain)
+    let (level, sure) = match (&names[..], told) {
+        ([PLATFORM], _) | (_, None) => (Level::Note, Confidence::Certain),
+        (_, Some(_)) => (Level::Risk, Confidence::Guess),
+    };
+    let f = Finding::new((RULES[0], Area::Mode, level), sure)
         .says(said)
+        .shown_by(told.map(|m| Evidence { doubtful: true, ..Evidence::from(m) }))
         .look("Read it again right behind an s2idle sleep of a minute: rtcwake -m freeze -s 60.")
         .shown_by(all.iter().take(3).map(|r| Evidence::from(r.0)));
     out.push(f);
+}
+
+/// The sentence of the writer above a line that says that the machine was put to sleep: of what
+/// he did, and not of what a machine should do.
+fn slept(case: &Case, line: u64) -> Option<&Message> {
+    const DID: [&str; 8] = [
+        "after suspend",
+        "after sleep",
+        "after resum",
+        "into suspend",
+        "to sleep",
+        "suspended",
+        "wake the",
+        "woke",
+    ];
+    let above = case.messages.iter().filter(|m| m.trust == Trust::Prose && m.line < line);
+    above.into_iter().find(|m| {
+        let lower = m.text.to_ascii_lowercase();
+        let open = ["before", "should", "?", "never", "without", "not "];
+        DID.iter().any(|w| lower.contains(w)) && !open.iter().any(|w| lower.contains(w))
+    })
 }
 
 /// A share of turbostat's that no time has: the counter fell between its two readings, and the

@@ -48,13 +48,28 @@ fn blocks<'a>(m: &'a Message) -> Option<Lock<'a>> {
     })
 }
 
+/// What a refusal of a sleep says of who holds the lock:
+/// `Refusing suspend operation, sleep is inhibited by UID 1000/ada, PID 2100/oak.`; nothing of
+/// a refusal of anything else.
+fn refuses(text: &str) -> Option<Option<Task>> {
+    let (_, rest) = text.split_once("Refusing ")?;
+    let (operation, rest) = rest.split_once("operation")?;
+    let sleeps = ["", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate", "sleep"];
+    if !sleeps.contains(&operation.trim()) {
+        return None;
+    }
+    let who = rest.split_once("PID ").and_then(|(_, r)| r.split_once('/'));
+    Some(who.and_then(|(pid, name)| {
+        let name = name.trim_end_matches('.').split([' ', ',']).next()?;
+        Some(Task { name: name.to_owned(), pid: pid.parse().ok()? })
+    }))
+}
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let refused: Vec<&Message> = case
-        .messages
-        .having("nhibited")
-        .map(|(_, m)| m)
-        .filter(|m| m.has("logind") && m.has("Refusing ") && m.has("operation"))
-        .collect();
+    let said = case.messages.having("nhibited").map(|(_, m)| m);
+    let refused: Vec<&Message> =
+        said.filter(|m| m.has("logind") && refuses(&m.text).is_some()).collect();
+    let holder = refused.iter().rev().find_map(|m| refuses(&m.text)?);
     let lid = case.messages.has("Lid closed");
     let of_sleep = |l: &Lock<'_>| {
         let of = |what: &str| l.what.split(':').any(|w| w == what);
@@ -68,7 +83,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let who = if l.who.is_empty() { &l.task.name } else { &l.who };
         format!("{who} (PID {}) blocks {}{why}", l.task.pid, l.what)
     });
-    let named: Vec<String> = named.collect();
+    let mut named: Vec<String> = named.collect();
+    let mut tasks: Vec<Task> = locks.iter().map(|l| l.task.clone()).collect();
+    // The refusal itself may name him.
+    if let Some(task) = holder.filter(|h| tasks.iter().all(|t| t.pid != h.pid)) {
+        named.insert(0, format!("{} (PID {}) holds it", task.name, task.pid));
+        tasks.insert(0, task);
+    }
     let asked = say::times(refused.len());
     let (level, sure, text) = match (refused.is_empty(), named.is_empty()) {
         (true, true) => return,
@@ -101,7 +122,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .says(text)
             .look("systemd-inhibit --list names who holds a lock while the machine is awake; end that program, or tell it to let go.")
             .times(refused.len().max(1))
-            .of_tasks(locks.iter().map(|l| l.task.clone()).collect::<Vec<_>>())
+            .of_tasks(tasks)
             .shown_by(lines(refused.into_iter().chain(locks.iter().map(|l| l.message)))),
     );
 }

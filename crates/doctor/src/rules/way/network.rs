@@ -6,6 +6,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::way::{Kind, Step, shown};
+use crate::whole::interface;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -33,7 +34,8 @@ fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
     let address = first(Kind::Address, Kind::NoAddress);
     let grain = rest.iter().map(|s| s.grain).max().unwrap_or(1).max(from.grain);
     // An address that stands before the link is that of another interface.
-    let link = link.filter(|l| address.is_none_or(|a| l.ms <= a.ms));
+    let same = |a: &str, b: &str| interface(a).zip(interface(b)).is_none_or(|(a, b)| a == b);
+    let link = link.filter(|l| address.is_none_or(|a| l.ms <= a.ms && same(&l.text, &a.text)));
     let says = |what: &str, s: &Step| {
         format!("its {what} {} after {}: {}", span(s.ms - from.ms, grain), words(from), words(s))
     };
