@@ -1,6 +1,6 @@
 // Compiles test/*.ts and runs them with Node's test runner:
 //   node test.mjs                     every test
-//   node test.mjs only NAME…          page, safe, size, whatif, command, reads
+//   node test.mjs only NAME…          page, safe, size, whatif, command, reads, firefox
 //   node test.mjs command WASM [N]      the page's command beside the machine's, N damaged inputs
 //   node test.mjs look REPORT FOLDER      screenshots to look at
 //   node test.mjs pictures REPORT FOLDER  pictures of the docs
@@ -30,4 +30,7 @@ const [tool, ...rest] = process.argv.slice(2);
 const wanted = tool === "only" ? rest.map((name) => `${name}.test.ts`) : sources.filter((f) => f.endsWith(".test.ts"));
 const tests = wanted.map((f) => join(out, f.replace(/\.ts$/, ".mjs")));
 const command = tool && tool !== "only" ? [join(out, `${tool}.mjs`), ...rest] : ["--test", "--test-concurrency=1", ...tests];
-process.exit(spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? 1);
+// Before version 22 Node has its WebSocket behind a flag.
+const env = { ...process.env };
+if (typeof WebSocket === "undefined") env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --experimental-websocket`;
+process.exit(spawnSync(process.execPath, command, { stdio: "inherit", env }).status ?? 1);
