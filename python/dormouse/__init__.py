@@ -284,7 +284,8 @@ def _requests(document):
             for situation in ("all", "busy", "after_idle", "after_sleep"):
                 s = disk[situation]
                 if s:
-                    times = {f"{k}_ns": s[k] for k in ("mean", "p50", "p99", "max")}
+                    # Of no requests there are no times.
+                    times = {f"{k}_ns": s[k] for k in ("mean", "p50", "p99", "max") if s["requests"]}
                     yield {"trace": i, "disk": str(disk["disk"]), "situation": situation, "requests": s["requests"], **times}
 
 

@@ -152,6 +152,13 @@ class Package(unittest.TestCase):
         every = requests.filter(polars.col("situation") == "all")
         self.assertEqual(every.select("requests", "max_ns").row(0), (4, 2_352_000))
 
+    def test_no_requests_have_no_times(self):
+        first = b"".join((FIXTURES / "storage-trace.txt").read_bytes().splitlines(keepends=True)[:8])
+        requests = polars.DataFrame(dormouse.read(first, name="first.txt").requests())
+        none = requests.filter(polars.col("requests") == 0)
+        self.assertGreater(len(none), 0)
+        self.assertEqual(none["mean_ns"].null_count(), len(none))
+
     def test_an_empty_table_has_its_columns(self):
         quiet = b"[    1.000000] PM: suspend entry (deep)\n[    1.500000] PM: suspend exit\n"
         table = polars.DataFrame(dormouse.read(quiet, name="quiet.txt").findings())
