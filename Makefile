@@ -56,7 +56,7 @@ static: web guest ## Static binaries for x86_64 and aarch64 (target/static/)
 	@tools/static
 
 .PHONY: release
-release: static page ## Archives, .deb, .rpm, PKGBUILD, page, bill of materials, checksums (target/release-VERSION/)
+release: static page ## Archives, .deb, .rpm, PKGBUILD, wheels, page, bill of materials, checksums (target/release-VERSION/)
 	@tools/setup release
 	@tools/release
 

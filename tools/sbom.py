@@ -1,12 +1,21 @@
 """Prints what the command is made of, as CycloneDX 1.5: the crates that its build for
-x86_64 links, of Cargo.lock, with version, licence and checksum of the registry."""
+x86_64 links, of Cargo.lock, with version, licence and checksum of the registry.
+`sbom.py python` does the same for the package for Python, which is a workspace of its own."""
 
 import json
+import os
 import re
 import subprocess
+import sys
 import tomllib
 
 TARGET = "x86_64-unknown-linux-musl"
+
+
+PACKAGE = "dormouse"
+if sys.argv[1:] == ["python"]:
+    PACKAGE = "dormouse-python"
+    os.chdir("python")
 
 
 def output(*words):
@@ -17,9 +26,9 @@ lock = tomllib.load(open("Cargo.lock", "rb"))["package"]
 sums = {(p["name"], p["version"]): p.get("checksum") for p in lock}
 about = json.loads(output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET))
 licences = {(p["name"], p["version"]): p["license"] for p in about["packages"]}
-tree = output("cargo", "tree", "--locked", "-p", "dormouse", "-e", "normal", "--target", TARGET, "--prefix", "none")
+tree = output("cargo", "tree", "--locked", "-p", PACKAGE, "-e", "normal", "--target", TARGET, "--prefix", "none")
 linked = sorted(set(re.findall(r"^(\S+) v(\S+)", tree, re.M)))
-version = next(v for n, v in linked if n == "dormouse")
+version = next(v for n, v in linked if n == PACKAGE)
 
 
 def component(name, number):
@@ -35,6 +44,6 @@ print(json.dumps({
     "bomFormat": "CycloneDX",
     "specVersion": "1.5",
     "version": 1,
-    "metadata": {"component": {"type": "application", "name": "dormouse", "version": version}},
-    "components": [component(n, v) for n, v in linked if n != "dormouse"],
+    "metadata": {"component": {"type": "application", "name": PACKAGE, "version": version}},
+    "components": [component(n, v) for n, v in linked if n != PACKAGE],
 }, indent=1))

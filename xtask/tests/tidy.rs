@@ -215,6 +215,19 @@ fn every_make_target_says_what_it_does() {
     }
 }
 
+/// The package for Python is a workspace of its own, which cannot take the version of another.
+#[test]
+fn the_package_for_python_has_the_version_of_the_command() {
+    let version = |file: &str| {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let line = text.lines().find(|l| l.starts_with("version = "));
+        line.unwrap_or_else(|| panic!("{file} has no version")).to_string()
+    };
+    assert_eq!(version("python/Cargo.toml"), version("Cargo.toml"));
+    let project = fs::read_to_string(root().join("python/pyproject.toml")).unwrap();
+    assert!(project.contains("\ndynamic = [\"version\"]\n"), "pyproject.toml takes Cargo's");
+}
+
 #[test]
 fn every_command_is_documented() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
