@@ -3,7 +3,7 @@
 
 use crate::device::DeviceId;
 use crate::image::ImageStep;
-use crate::inside::Inside;
+use crate::inside::{Inside, Wait};
 use crate::lost::Lost;
 use crate::names::Sym;
 use crate::phase::{Direction, Phase, PmEvent};
@@ -408,6 +408,8 @@ pub struct Cycle {
     /// What probed functions took inside callbacks, by device and phase in the order in which
     /// they first ran.
     pub inside: Vec<Inside>,
+    /// The same by who called them, without those that another probed function called.
+    pub waits: Vec<Wait>,
     /// Threads that the callbacks refer to.
     pub threads: Vec<Thread>,
     /// Other events kept from the source, in order of time.
@@ -432,6 +434,25 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// Gives every device another number: all that a cycle says of devices, so that none is
+    /// forgotten. A device without a new one must not occur but as who failed or held.
+    pub fn renumber(&mut self, new: impl Fn(DeviceId) -> Option<DeviceId>) {
+        let callbacks = self.callbacks.iter_mut().map(|b| &mut b.device);
+        let inside = self.inside.iter_mut().map(|i| &mut i.device);
+        let waits = self.waits.iter_mut().map(|w| &mut w.device);
+        for device in callbacks.chain(inside).chain(waits) {
+            *device = new(*device).unwrap_or(DeviceId(0));
+        }
+        let switches = self.switches.iter_mut().map(|s| &mut s.device);
+        let held = self.waits.iter_mut().map(|w| &mut w.holds_for);
+        for device in switches.chain(held) {
+            *device = device.and_then(&new);
+        }
+        if let Outcome::AbortedByDevice { device, .. } = &mut self.outcome {
+            *device = device.and_then(&new);
+        }
+    }
+
     /// Whether the source times none of its phases but the start of tasks, with which it ends.
     pub fn shows_its_end_alone(&self) -> bool {
         self.callbacks.is_empty() && self.phases.iter().all(|p| p.phase == Phase::Thaw)

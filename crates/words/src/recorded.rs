@@ -4,7 +4,7 @@
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::next::{next, word};
-use crate::wording::number::{grouped, plural};
+use crate::wording::number::{grouped, ms, percent, plural};
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
 
@@ -38,8 +38,23 @@ pub struct Recorded<'a> {
     pub lost_events: u64,
     /// Cycles in which `CLOCK_MONOTONIC` stood still.
     pub stood_still: usize,
+    /// What probes inside callbacks cost, if there were any.
+    pub probes: Option<Probed>,
     /// What else went wrong: kind and advice.
     pub losses: &'a [(&'a str, &'a str)],
+}
+
+/// Function probes inside callbacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probed {
+    /// How often the kernel came by one.
+    pub hits: u64,
+    /// How often it could not follow one.
+    pub missed: u64,
+    /// What one took, if that was measured.
+    pub each: Option<Ns>,
+    /// How long the machine was awake in these cycles.
+    pub awake: Ns,
 }
 
 /// A recording of a machine that sleeps.
@@ -73,8 +88,40 @@ pub fn recorded(r: &Recorded<'_>) -> String {
         plural(r.cycles, "cycle")
     );
     page.wrapped(Ink::Plain, 0, 2, &still);
+    if let Some(p) = r.probes {
+        page.wrapped(Ink::Plain, 0, 2, &probed(p));
+    }
     losses(&mut page, r.losses);
     page.finish() + "\n" + &next(&format!("show {}", word(r.path)))
+}
+
+/// All probes may lie on what a phase waits for, so that it is so much longer; most do not.
+fn probed(p: Probed) -> String {
+    let hits = plural(usize::try_from(p.hits).unwrap_or(usize::MAX), "time");
+    let cost = match p.each {
+        Some(each) => {
+            let took = Ns(each.0.saturating_mul(i64::try_from(p.hits).unwrap_or(i64::MAX)));
+            format!(
+                "What callbacks wait for was probed {hits}, {} ns each as measured before: at \
+                 most {} ms of {} ms awake, {}.",
+                each.0,
+                ms(took),
+                ms(p.awake),
+                percent(took, p.awake)
+            )
+        }
+        None => format!(
+            "What callbacks wait for was probed {hits}; what a probe takes could not be measured \
+             on this machine."
+        ),
+    };
+    match p.missed {
+        0 => cost,
+        n => format!(
+            "{cost} {} were missed, because too many ran at once: their waits have no end.",
+            plural(usize::try_from(n).unwrap_or(usize::MAX), "return")
+        ),
+    }
 }
 
 /// A cycle that never ended.

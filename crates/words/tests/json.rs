@@ -4,7 +4,7 @@ use crate::example;
 use crate::rows::{device, expanded};
 
 use dormouse_base::capture::Capture;
-use dormouse_base::inside::Inside;
+use dormouse_base::inside::{self, Inside};
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::{Confidence, Device, Finding, Level};
@@ -28,6 +28,20 @@ fn probed(mut capture: Capture) -> Capture {
         long,
         calls: 3,
         missed: 1,
+    });
+    cycle.waits.push(inside::Wait {
+        device,
+        phase,
+        function,
+        caller: function,
+        what: function,
+        holder: function,
+        holds_for: Some(device),
+        calls: 3,
+        missed: 1,
+        total: own,
+        least: Ns(10_000),
+        most: own,
     });
     capture
 }

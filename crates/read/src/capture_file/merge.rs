@@ -160,13 +160,7 @@ fn join(file: &CaptureFile, capture: &mut Capture) -> Vec<DeviceId> {
         d.parent_name = parent_row(row).map_or(Sym::EMPTY, |p| names.add(&file.devices[p].name));
     }
     for c in &mut capture.cycles {
-        for cb in &mut c.callbacks {
-            // Whatever has a callback was met, so it was kept.
-            cb.device = new_id(cb.device).unwrap_or(DeviceId(0));
-        }
-        if let Outcome::AbortedByDevice { device, .. } = &mut c.outcome {
-            *device = device.and_then(new_id);
-        }
+        c.renumber(new_id);
     }
     capture.graph = graph;
     place

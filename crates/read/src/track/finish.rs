@@ -504,12 +504,7 @@ fn order_devices(t: &mut Tracker) {
         r.device = DeviceId(place[r.device.index()]);
     }
     for c in &mut t.done {
-        for b in &mut c.callbacks {
-            b.device = DeviceId(place[b.device.index()]);
-        }
-        if let Outcome::AbortedByDevice { device: Some(d), .. } = &mut c.outcome {
-            *d = DeviceId(place[d.index()]);
-        }
+        c.renumber(|d| Some(DeviceId(place[d.index()])));
     }
 }
 

@@ -36,7 +36,7 @@ fn event_of(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
             t.end_callback(&stamp, driver, device, error);
         }
         TraceEvent::Other { name, text } if is_switch(name) => t.switch_event(&stamp, name, text),
-        TraceEvent::Other { name, .. } if is_probe(name) => t.probe_event(&stamp, name),
+        TraceEvent::Other { name, text } if is_probe(name) => t.probe_event(&stamp, name, text),
         TraceEvent::Other { name, text } => t.side_event(&stamp, name, text),
         TraceEvent::Lost { count } => {
             let count = count.unwrap_or(1);

@@ -3,8 +3,8 @@
 use super::per_mille;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::DeviceId;
-use dormouse_base::inside::Inside;
-use dormouse_base::phase::Phase;
+use dormouse_base::inside::{Inside, Wait};
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
 
 /// The callbacks of a device in one phase, taken apart.
@@ -18,6 +18,8 @@ pub struct Callbacks<'a> {
     pub time: Ns,
     /// Probed functions, longest own time first.
     pub functions: Vec<&'a Inside>,
+    /// What they waited for by who called it, longest first.
+    pub waits: Vec<&'a Wait>,
 }
 
 impl Callbacks<'_> {
@@ -50,6 +52,7 @@ pub fn callbacks(cycle: &Cycle) -> Vec<Callbacks<'_>> {
                 phase: i.phase,
                 time: Ns::ZERO,
                 functions: std::vec![i],
+                waits: Vec::new(),
             }),
         }
     }
@@ -59,7 +62,24 @@ pub fn callbacks(cycle: &Cycle) -> Vec<Callbacks<'_>> {
             out[at].time += cb.duration();
         }
     }
+    for w in &cycle.waits {
+        let at = out.binary_search_by_key(&(w.device, w.phase), |c| (c.device, c.phase));
+        if let Ok(at) = at {
+            out[at].waits.push(w);
+        }
+    }
+    for c in &mut out {
+        // Those that are equally long stay in the order in which they came.
+        c.waits.sort_by_key(|w| std::cmp::Reverse(w.total));
+    }
     let probed = |c: &Callbacks<'_>| c.functions.iter().map(|i| i.own).sum::<Ns>();
     out.sort_by_key(|c| (std::cmp::Reverse(probed(c)), c.device, c.phase));
     out
+}
+
+/// What the callbacks of a device waited for longest in one half.
+pub fn longest(cycle: &Cycle, device: DeviceId, half: Direction) -> Option<&Wait> {
+    let of = |w: &&Wait| w.device == device && w.phase.direction() == half;
+    // The first of those that are equally long.
+    cycle.waits.iter().filter(of).min_by_key(|w| std::cmp::Reverse(w.total))
 }

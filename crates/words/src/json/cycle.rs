@@ -133,6 +133,19 @@ pub(super) fn fields(
             w.field("long_ns", i.long.0);
             w.field("share_per_mille", c.share(i.own));
         });
+        w.objects("waits", &c.waits, |w, wait| {
+            let name = |s| Some(capture.names.get(s)).filter(|n| !n.is_empty());
+            w.field("function", capture.names.get(wait.function));
+            w.field("caller", name(wait.caller));
+            w.field("what", name(wait.what));
+            w.field("calls", wait.calls);
+            w.field("missed_returns", wait.missed);
+            w.field("total_ns", wait.total.0);
+            w.field("least_ns", wait.least.0);
+            w.field("most_ns", wait.most.0);
+            w.field("holder", name(wait.holder));
+            w.field("holder_device", wait.holds_for.and_then(|d| devices.place(d)));
+        });
     });
     w.objects("image", &cycle.image, |w, step| {
         w.field("work", step.work.name());

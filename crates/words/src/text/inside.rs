@@ -4,7 +4,7 @@ use super::page::{Ink, Page};
 use super::safe::{left, right, safe};
 use crate::Selection;
 use crate::wording::number::{grouped, ms};
-use crate::wording::{device, percent, phase, plural};
+use crate::wording::{device, percent, phase, plural, wait};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::inside::LONG;
@@ -15,6 +15,9 @@ const SHORT: u32 = 10;
 
 /// Functions of one callback that have a line.
 const FUNCTIONS: usize = 6;
+
+/// What was waited for, and by whom, that is said of one callback.
+const WAITS: usize = 4;
 
 /// The callbacks in which probed functions took most, with these functions; nothing where
 /// none was probed.
@@ -35,6 +38,12 @@ pub(super) fn show(page: &mut Page, capture: &Capture, cycle: &Cycle, selection:
             let cells = [ms(i.own), ms(i.total), percent(i.own, c.time), grouped(i.calls)];
             let cells = cells.map(|t| right(&t, 11)).concat();
             page.line(&[(Ink::Plain, &left(&safe(&label), 34)), (Ink::Plain, &cells)]);
+        }
+        let waits = c.waits.iter().filter(|w| c.share(w.total) >= SHORT).take(WAITS);
+        let waits: Vec<String> = waits.map(|w| wait(capture, w)).collect();
+        if !waits.is_empty() {
+            let text = format!("Of {}: {}.", c.time, waits.join("; "));
+            page.wrapped(Ink::Plain, 4, 6, &safe(&text));
         }
         let missed: u64 = c.functions.iter().map(|i| i.missed).sum();
         let missed = match missed {

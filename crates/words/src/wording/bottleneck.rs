@@ -1,6 +1,7 @@
 //! What would shorten a half: the sentence that every screen begins with.
 
 use super::device::{device, name};
+use super::inside::wait;
 use super::losses::guessed;
 use super::number::{change, grouped, have, share};
 use super::phase::{capitalised, gap, phase};
@@ -13,6 +14,7 @@ use dormouse_base::phase::Direction;
 use dormouse_base::say::moment;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
+use dormouse_sleep::analyse::inside::longest;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::printing::slow_console;
 use dormouse_sleep::analyse::rows::What;
@@ -143,6 +145,7 @@ pub fn half(
                 Some(n) => format!("; {} comes next", name(capture, n)),
                 None => String::new(),
             };
+            rest.extend(waited(capture, cb.cycle, h.direction, b));
             let left = h.total - b.gain;
             rest.push(match left.hundredths_of_ms() {
                 // What is left of a part is no figure of the whole.
@@ -321,6 +324,13 @@ fn on_path(capture: &Capture, h: &Half, b: &Suspect) -> String {
         h.direction.name(),
         b.gain
     )
+}
+
+/// What its callbacks of this half wait for longest, where a recording says so and it is a tenth
+/// of what they take.
+fn waited(capture: &Capture, cycle: &Cycle, half: Direction, b: &Suspect) -> Option<String> {
+    let w = longest(cycle, b.device, half).filter(|w| per_mille(w.total, b.on_path) >= 100)?;
+    Some(format!("Of these: {}.", wait(capture, w)))
 }
 
 /// Many short callbacks, where they are what takes the time.

@@ -14,6 +14,7 @@ pub mod costs;
 pub mod device;
 pub mod domains;
 pub mod doubt;
+pub mod inside;
 pub mod losses;
 pub mod modes;
 pub mod next;
@@ -32,6 +33,7 @@ pub mod unchecked;
 pub mod waits;
 
 pub use device::{device, driver, meaning, name};
+pub use inside::wait;
 pub use number::{percent, plural, share};
 pub use phase::{capitalised, gap, phase, row};
 pub use reason::{reason, silence};
