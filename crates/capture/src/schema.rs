@@ -212,10 +212,26 @@ pub struct CycleStats {
     /// Tasks in state D just before, of a recording with `freeze`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<WaitingTask>,
+    /// What the probes of a recording with `inside` cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbeCost>,
     /// What was watched, if this is no sleep cycle but a recording of a machine
     /// that stayed awake.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
+}
+
+/// Function probes over one cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProbeCost {
+    /// How often the kernel came by one, recorded or not.
+    pub hits: u64,
+    /// How often it could not follow one, because too many ran at once.
+    pub missed: u64,
+    /// What one of them took on that machine, ns, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each_ns: Option<u64>,
 }
 
 /// A task of a user that waited where it cannot be frozen.

@@ -240,13 +240,18 @@ impl<'o> Guard<'o> {
         what: &str,
         threads: &str,
     ) -> Result<(), Error> {
+        self.define(list, name, &format!("f{threads}:{name} {what}"))
+    }
+
+    /// The same by the whole line that makes it, of whatever kind the event is
+    /// (Documentation/trace/kprobetrace.rst).
+    pub(crate) fn define(&mut self, list: &str, name: &str, line: &str) -> Result<(), Error> {
         self.announce_probe(list, name)?;
-        let value = format!("f{threads}:{name} {what}");
-        let step = Step::Write { path: list.into(), value: value.clone() };
+        let step = Step::Write { path: list.into(), value: line.into() };
         let root = self.root.clone();
-        self.act(&step, || root.append(list, &value)).map_err(|source| Error::Write {
+        self.act(&step, || root.append(list, line)).map_err(|source| Error::Write {
             path: list.into(),
-            value,
+            value: line.into(),
             source,
         })
     }

@@ -265,7 +265,7 @@ pub fn cost(
 }
 
 /// The shortest of some rounds: others were interrupted. `None` if it fails.
-fn time(each: &mut dyn FnMut() -> bool) -> Option<u64> {
+pub(crate) fn time(each: &mut dyn FnMut() -> bool) -> Option<u64> {
     let mut best = u64::MAX;
     for _ in 0..5 {
         let begin = Instant::now();

@@ -22,6 +22,7 @@ pub mod file;
 pub mod guard;
 pub mod hold;
 pub mod idle;
+mod inside;
 pub mod journal;
 pub mod kmsg;
 pub mod knob;

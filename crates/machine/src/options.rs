@@ -164,6 +164,18 @@ impl Detail {
     }
 }
 
+/// What of callbacks is recorded besides their begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inside {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What they wait for, as far as the walk over the devices is no longer for it.
+    Waits,
+    /// That, and completions that are waited for without a limit, as the walk itself does.
+    All,
+}
+
 /// What is written to `/sys/power/state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
@@ -254,6 +266,8 @@ pub struct Options {
     pub detail: Vec<Detail>,
     /// Only when each phase begins and ends, no callbacks.
     pub phases_only: bool,
+    /// Also what callbacks wait for, by function probes.
+    pub inside: Inside,
     /// `/sys/power/pm_async`; `None` leaves it alone.
     pub pm_async: Option<bool>,
     /// Other files of the kernel, by usual path, and what they are set to.
@@ -290,6 +304,7 @@ impl Default for Options {
             interval: Duration::from_secs(5),
             detail: Vec::new(),
             phases_only: false,
+            inside: Inside::Nothing,
             pm_async: None,
             set: Vec::new(),
             unbind: Vec::new(),

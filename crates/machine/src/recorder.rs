@@ -3,11 +3,11 @@
 use crate::guard::{self, Guard, Observer, Restored};
 use crate::journal::Entry;
 use crate::kmsg::Kmsg;
-use crate::options::{Detail, Options};
+use crate::options::{Detail, Inside, Options};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::tracing::{self, Instance};
-use crate::{devices, knob, look, machine, measure, suppliers, wake, wakers};
+use crate::{devices, inside, knob, look, machine, measure, suppliers, wake, wakers};
 use dormouse_capture::schema::{
     CaptureFile, CycleMembers, CycleStats, DeviceRow, Document, FORMAT, KnobChange, RecordedLoss,
     Settings, VERSION, WaitingTask,
@@ -260,7 +260,17 @@ fn settings(o: &Options) -> Settings {
         wake: if o.must_be_woken() { o.wake.name() } else { String::new() },
         interval_s: o.interval.as_secs(),
         cycles: o.cycles,
-        detail: o.detail.iter().map(|d| d.name().to_string()).collect(),
+        detail: o
+            .detail
+            .iter()
+            .map(|d| d.name())
+            .chain(match o.inside {
+                Inside::Nothing => None,
+                Inside::Waits => Some("inside"),
+                Inside::All => Some("inside=all"),
+            })
+            .map(String::from)
+            .collect(),
         phases_only: o.phases_only,
     }
 }
@@ -309,6 +319,7 @@ fn run(
 ) -> Result<(), Error> {
     let devices = recording.file.devices.clone();
     let instance = instance(root, options, guard, recording)?;
+    let probe_ns = inside::cost(guard, instance.path(), &instance.inside)?;
     set_knobs(root, options, guard)?;
     let mut kmsg = Kmsg::open(root);
     if kmsg.is_none() && !guard.is_dry() {
@@ -331,7 +342,12 @@ fn run(
         }
         watch.progress(Progress::Begin(number));
         watch.begin(number).map_err(Error::Kept)?;
-        let cycle = cycle(root, options, guard, &instance, kmsg.as_mut(), &devices, number)?;
+        let probed = inside::hits(root, &instance.inside);
+        let mut cycle = cycle(root, options, guard, &instance, kmsg.as_mut(), &devices, number)?;
+        if options.inside != Inside::Nothing && !guard.is_dry() {
+            let after = inside::hits(root, &instance.inside);
+            cycle.stats.probes = Some(inside::spent(probed, after, &cycle.trace, probe_ns));
+        }
         if guard.is_dry() {
             // The others would write the same.
             break;

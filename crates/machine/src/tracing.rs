@@ -7,8 +7,9 @@
 use crate::domains;
 use crate::guard::{Error, Guard};
 use crate::idle;
+use crate::inside;
 use crate::machine;
-use crate::options::{Detail, Options};
+use crate::options::{Detail, Inside, Options};
 use crate::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -45,6 +46,8 @@ pub(crate) struct Instance {
     pub missing: Vec<String>,
     /// Probes of idle governors.
     pub probes: idle::Probes,
+    /// Probes of what callbacks wait for.
+    pub inside: inside::Probes,
 }
 
 impl Instance {
@@ -74,9 +77,18 @@ impl Instance {
             true => Some(domains::plan(guard, root, tracefs)?),
             false => None,
         };
+        let within = match options.inside {
+            Inside::Nothing => None,
+            what => Some(inside::plan(guard, root, tracefs, what)?),
+        };
         let path = format!("{tracefs}/instances/dormouse");
         guard.make_dir(&path)?;
-        let mut instance = Instance { path, missing: Vec::new(), probes: idle::Probes::default() };
+        let mut instance = Instance {
+            path,
+            missing: Vec::new(),
+            probes: idle::Probes::default(),
+            inside: inside::Probes::default(),
+        };
         let at = |file: &str| format!("{}/{file}", instance.path);
         guard.write(&at("tracing_on"), "0")?;
         guard.write(&at("trace_clock"), CLOCK)?;
@@ -111,6 +123,16 @@ impl Instance {
                 guard.write(&at(&format!("events/{event}/enable")), "1")?;
             }
             instance.missing.extend(missing);
+        }
+        if let Some(planned) = &within {
+            instance.inside = inside::probes(guard, planned)?;
+            instance.missing.extend_from_slice(&instance.inside.missing);
+            for (event, filter) in &instance.inside.events {
+                if let Some(filter) = filter {
+                    guard.write(&at(&format!("events/{event}/filter")), filter)?;
+                }
+                guard.write(&at(&format!("events/{event}/enable")), "1")?;
+            }
         }
         Ok(instance)
     }
@@ -181,7 +203,9 @@ fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
             Detail::Domains => 512,
         })
         .sum();
-    let wanted = 1_024 + suspend + detail;
+    // Two records of 100 bytes for a wait, of which a polled register makes thousands.
+    let inside = if options.inside == Inside::Nothing { 0 } else { 4_096 };
+    let wanted = 1_024 + suspend + detail + inside;
     // All CPUs together take at most an eighth of what is free.
     let cpus =
         machine::cpu_numbers(&root.read("/sys/devices/system/cpu/possible").unwrap_or_default())

@@ -4,7 +4,7 @@
 use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
 use dormouse_machine::guard::{self, NoObserver, Step, restore};
 use dormouse_machine::journal::{self, Entry};
-use dormouse_machine::options::{Options, State, Wake};
+use dormouse_machine::options::{Inside, Options, State, Wake};
 use dormouse_machine::recorder::{self, NoWatch};
 use std::fs;
 use std::time::Duration;
@@ -28,10 +28,18 @@ fn a_test_level() -> Options {
     Options { pm_test: Some("devices".into()), ..everything() }
 }
 
+/// Functions of a kernel that has probes, besides those with other names than ours.
+const FUNCTIONS: [&str; 4] =
+    ["msleep", "schedule_timeout", "wait_for_completion", "__mutex_unlock_slowpath.isra.0"];
+
+fn inside() -> Options {
+    Options { inside: Inside::All, ..a_test_level() }
+}
+
 #[test]
 fn killed_at_any_step_every_knob_is_put_back() {
-    for options in [everything(), a_test_level()] {
-        let fake = Fake::new();
+    for options in [everything(), a_test_level(), inside()] {
+        let fake = Fake::new().with_functions(&FUNCTIONS);
         let mut kernel = Kernel::new(&fake);
         let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
         assert!(outcome.error.is_none(), "{:?}", outcome.error);
@@ -46,7 +54,7 @@ fn killed_at_any_step_every_knob_is_put_back() {
 }
 
 fn killed_at(options: &Options, die_at: usize) {
-    let fake = Fake::new();
+    let fake = Fake::new().with_functions(&FUNCTIONS);
     let before = fake.snapshot();
     let mut kernel = Kernel::new(&fake);
     kernel.die_at = Some(die_at);

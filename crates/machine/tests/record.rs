@@ -1,9 +1,9 @@
 //! What a recording holds, on a made-up tree.
 
-use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
+use crate::fake::{ALARM, EVENTS, Fake, INSTANCE, Kernel};
 use dormouse_capture as capture_file;
 use dormouse_machine::guard::{Observer, Step};
-use dormouse_machine::options::{Detail, Options, State, Wake};
+use dormouse_machine::options::{Detail, Inside, Options, State, Wake};
 use dormouse_machine::recorder::{self, Error, NoWatch, Watch};
 use dormouse_machine::watch::{self, Ask, Until};
 use dormouse_machine::{file, wake};
@@ -341,6 +341,87 @@ fn what_is_recorded_can_be_read() {
     let worked = c.cycles[0].callbacks.iter().find(|b| c.names.get(b.function) == "bus").unwrap();
     let device = c.graph.get(worked.device);
     assert_eq!(c.names.get(device.facts.devpath), "/devices/platform/soc/vda");
+}
+
+#[test]
+fn what_callbacks_wait_for_is_probed_where_the_kernel_has_it() {
+    let functions = ["msleep", "schedule_timeout", "wait_for_completion", "spi_sync"];
+    let fake = Fake::new().with_functions(&functions);
+    let before = fake.snapshot();
+    let mut kernel = Kernel::new(&fake);
+    kernel.trace = made_up_trace().replace(
+        "     dormouse-99      [001] .....     5.005750: device_pm_callback_end",
+        "     dormouse-99      [001] .....     5.005600: msleep_cal: (msleep+0x4/0x40)\n     \
+         dormouse-99      [001] .....     5.005700: msleep_ret: (vda_wait+0x10/0x40 <- msleep)\n     \
+         dormouse-99      [001] .....     5.005750: device_pm_callback_end",
+    );
+    let options = Options { inside: Inside::All, cycles: 1, ..pm_test() };
+    let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert_eq!(fake.snapshot(), before);
+    let made: Vec<&str> = kernel
+        .steps
+        .iter()
+        .filter_map(|s| match s {
+            Step::Write { path, value } if path == EVENTS && !value.starts_with('-') => {
+                Some(value.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    for function in ["msleep", "schedule_timeout", "spi_sync"] {
+        let ret = made.iter().position(|m| m.ends_with(&format!("_ret {function}")));
+        let call = made.iter().position(|m| *m == format!("p:dormouse/{function}_cal {function}"));
+        assert!(ret.expect(function) < call.expect(function), "{made:?}");
+    }
+    let who = made.iter().find(|m| m.contains("wait_for_completion_who")).unwrap();
+    assert!(who.contains(" done=+0($arg1):u32"), "{who}");
+    // Nobody calls what is not there, and that is no loss.
+    assert!(!made.iter().any(|m| m.contains("mutex") || m.contains("i2c")), "{made:?}");
+    let document = &outcome.recording.file.document;
+    assert!(document.losses.is_empty(), "{:?}", document.losses);
+    assert_eq!(document.settings.detail, ["inside=all"]);
+    let filter = format!("{INSTANCE}/events/dormouse/wait_for_completion_who/filter");
+    let filtered = Step::Write { path: filter, value: "done == 0".into() };
+    assert!(kernel.steps.contains(&filtered));
+    let stats = outcome.recording.cycles().next().unwrap().unwrap().stats;
+    assert_eq!(stats.probes.map(|p| (p.hits, p.missed)), Some((2, 0)));
+
+    let bytes = file::encode(&outcome.recording, Vec::new()).unwrap();
+    let reading = dormouse_read::read_bytes("x", &bytes, &Default::default()).unwrap();
+    let c = &reading.captures[0];
+    let [wait] = &c.cycles[0].waits[..] else { panic!("{:?}", c.cycles[0].waits) };
+    assert_eq!((c.names.get(wait.function), c.names.get(wait.caller)), ("msleep", "vda_wait"));
+    assert_eq!((wait.calls, wait.total.0), (1, 100_000));
+    assert_eq!(c.names.get(c.graph.get(wait.device).name), "vda");
+}
+
+#[test]
+fn what_the_walk_over_devices_calls_is_probed_only_if_asked_for() {
+    let functions = ["msleep", "schedule_timeout", "wait_for_completion", "finish_wait"];
+    let fake = Fake::new().with_functions(&functions);
+    let mut kernel = Kernel::new(&fake);
+    let options = Options { inside: Inside::Waits, ..pm_test() };
+    let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.recording.file.document.losses.is_empty());
+    let made: Vec<&Step> = kernel
+        .steps
+        .iter()
+        .filter(|s| matches!(s, Step::Write { path, value } if path == EVENTS && !value.starts_with('-')))
+        .collect();
+    // The two of msleep, and those of a system call that time it.
+    let of = |name: &str| made.iter().filter(|s| format!("{s:?}").contains(name)).count();
+    assert_eq!((made.len(), of("msleep"), of("getppid")), (4, 2, 2), "{made:?}");
+}
+
+#[test]
+fn a_kernel_without_function_probes_says_so() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let options = Options { inside: Inside::Waits, ..pm_test() };
+    let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+    let losses = &outcome.recording.file.document.losses;
+    assert!(losses.len() == 1 && losses[0].advice.contains("function probes"), "{losses:?}");
 }
 
 #[test]

@@ -226,7 +226,9 @@ impl Observer for Print {
                     self.lines += &format!("# {}\n", self.meanwhile);
                 }
                 self.on |= path.ends_with("/tracing_on") && value == "1";
-                self.lines += &format!("echo '{value}' > '{path}'{was}\n");
+                // A list that is written from its start forgets everybody's events.
+                let to = if path.ends_with("/dynamic_events") { ">>" } else { ">" };
+                self.lines += &format!("echo '{value}' {to} '{path}'{was}\n");
             }
             Step::MakeDir(path) => self.lines += &format!("mkdir '{path}'\n"),
             Step::RemoveDir(path) => self.lines += &format!("rmdir '{path}'\n"),

@@ -10,6 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 pub(crate) const INSTANCE: &str = "/sys/kernel/tracing/instances/dormouse";
+pub(crate) const EVENTS: &str = "/sys/kernel/tracing/dynamic_events";
 pub(crate) const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
 
 pub(crate) struct Fake {
@@ -96,6 +97,15 @@ impl Fake {
         fake.link(&format!("{link}/consumer"), "/sys/devices/platform/rtc_cmos");
         fake.link("/sys/class/devlink/platform:soc--platform:rtc_cmos", link);
         fake
+    }
+
+    /// A kernel with function probes and these functions; somebody else has a probe.
+    pub(crate) fn with_functions(self, functions: &[&str]) -> Fake {
+        let lines: Vec<String> = functions.iter().map(|f| format!("0000 T {f}\n")).collect();
+        self.put("/proc/kallsyms", &lines.concat());
+        self.put(EVENTS, "p:other/theirs vfs_read\n");
+        self.put("/sys/kernel/tracing/kprobe_profile", "");
+        self
     }
 
     pub(crate) fn at(&self, path: &str) -> PathBuf {
@@ -198,6 +208,24 @@ impl<'a> Kernel<'a> {
         }
     }
 
+    /// What a line written to the list of events does: it makes one or removes one.
+    fn dynamic_event(&self, line: &str) {
+        let text = fs::read_to_string(self.fake.at(EVENTS)).unwrap();
+        let (_, name) = line.split_once(':').unwrap();
+        let name = name.split(' ').next().unwrap();
+        let is = |l: &str| l.split_once(':').is_some_and(|l| l.1.split(' ').next() == Some(name));
+        if line.starts_with('-') {
+            let in_use = self.fake.at(&format!("{INSTANCE}/events/{name}/enable")).exists();
+            assert!(!in_use, "{name} is in use: a kernel would not remove it");
+            let kept: Vec<&str> = text.lines().filter(|l| !is(l)).collect();
+            self.fake.put(EVENTS, &(kept.join("\n") + "\n"));
+        } else {
+            for file in ["enable", "filter"] {
+                self.fake.put(&format!("{INSTANCE}/events/{name}/{file}"), "0");
+            }
+        }
+    }
+
     pub(crate) fn empty_instance(fake: &Fake) {
         let _ = fs::remove_dir_all(fake.at(INSTANCE));
         fs::create_dir_all(fake.at(INSTANCE)).unwrap();
@@ -238,6 +266,7 @@ impl Observer for Kernel<'_> {
                 self.fake
                     .put(&format!("{path}/per_cpu/cpu0/stats"), "overrun: 0\ndropped events: 0\n");
             }
+            Step::Write { path, value } if path == EVENTS => self.dynamic_event(value),
             Step::Write { path, value } if path == ALARM => {
                 let seconds: u64 = value.trim_start_matches('+').parse().unwrap();
                 let text = match seconds {

@@ -14,12 +14,12 @@ use dormouse_base::time::Ns;
 use dormouse_capture::schema;
 use dormouse_machine::apply::power_async;
 use dormouse_machine::campaign::Limits;
-use dormouse_machine::options::{Detail, Options};
+use dormouse_machine::options::{Detail, Inside, Options};
 use dormouse_machine::recorder::{self, Outcome};
 use dormouse_machine::recording::Recording;
 use dormouse_machine::root::Root;
 use dormouse_machine::watch::{self, Ask, Until};
-use dormouse_words::recorded::{self as written, Cost, Failed, Recorded, Watched};
+use dormouse_words::recorded::{self as written, Cost, Failed, Probed, Recorded, Watched};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -43,6 +43,13 @@ pub struct RecordArgs {
     /// domains, freeze, sync.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
     with: Vec<Detail>,
+    /// Also what callbacks wait for: sleeps, contended locks, completions, firmware, buses and
+    /// ACPI methods, with who called them. By function probes, whose cost is said.
+    /// With `=all` also completions without a limit, for which the kernel asks at every device:
+    /// short phases are longer then.
+    #[arg(long, value_name = "all", value_parser = inside, num_args = 0..=1, require_equals = true,
+        default_missing_value = "waits", conflicts_with = "phases")]
+    inside: Option<Inside>,
     /// Only when each phase starts and ends: no devices and no callbacks, at
     /// next to no cost. Compared with a full recording it tells what that one cost.
     #[arg(long)]
@@ -78,7 +85,7 @@ pub struct RecordArgs {
 }
 
 /// Options that ask for sleep, or say how; none goes with `--for` or a command.
-const SLEEPS: [&str; 13] = [
+const SLEEPS: [&str; 14] = [
     "campaign",
     "cycles",
     "mode",
@@ -88,6 +95,7 @@ const SLEEPS: [&str; 13] = [
     "interval",
     "sync_on_suspend",
     "phases",
+    "inside",
     "pm_async",
     "device_async",
     "verbose_console",
@@ -116,6 +124,14 @@ fn range(text: &str) -> Result<(Duration, Duration), String> {
     if low > high { Err("the first time must be the shorter".into()) } else { Ok((low, high)) }
 }
 
+fn inside(text: &str) -> Result<Inside, String> {
+    match text {
+        "waits" => Ok(Inside::Waits),
+        "all" => Ok(Inside::All),
+        _ => Err("write --inside, or --inside=all".into()),
+    }
+}
+
 fn device_async(text: &str) -> Result<(String, bool), String> {
     let (device, value) = text.rsplit_once('=').ok_or("use /sys/devices/…=0 or =1")?;
     if !device.starts_with("/sys/devices/") || device.contains("/../") {
@@ -136,6 +152,7 @@ pub fn run(args: RecordArgs) -> Result<()> {
     let options = Options {
         detail: args.with,
         phases_only: args.phases,
+        inside: args.inside.unwrap_or_default(),
         pm_async: args.pm_async,
         set: args.device_async.iter().map(|(device, on)| power_async(device, *on)).collect(),
         ..args.sleep.options(args.cycles)
@@ -347,6 +364,7 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
 /// What was seen while recording, for a terminal.
 fn what_was_recorded(recording: &Recording, path: &Path) -> Result<String> {
     let (mut failed, mut lost, mut still) = (Vec::new(), 0, 0);
+    let (mut probed, mut awake) = (None, 0);
     for cycle in recording.cycles() {
         let stats = cycle.context("a recorded cycle cannot be unpacked")?.stats;
         if stats.result != 0 {
@@ -355,6 +373,13 @@ fn what_was_recorded(recording: &Recording, path: &Path) -> Result<String> {
             failed.push((stats.number, why, device));
         }
         lost += stats.lost_events.values().sum::<u64>();
+        if let Some(p) = stats.probes {
+            let sum = probed.get_or_insert(schema::ProbeCost::default());
+            sum.hits += p.hits;
+            sum.missed += p.missed;
+            sum.each_ns = p.each_ns;
+            awake += stats.clocks.monotonic_after - stats.clocks.monotonic_before;
+        }
         // Readings are some microseconds apart; a second of sleep is not.
         if stats.clocks.monotonic_stood_still() > 1_000_000 {
             still += 1;
@@ -374,6 +399,12 @@ fn what_was_recorded(recording: &Recording, path: &Path) -> Result<String> {
         failed: &failed,
         lost_events: lost,
         stood_still: still,
+        probes: probed.map(|p| Probed {
+            hits: p.hits,
+            missed: p.missed,
+            each: p.each_ns.map(|ns| Ns(i64::try_from(ns).unwrap_or(i64::MAX))),
+            awake: Ns(awake),
+        }),
         losses: &losses,
     }))
 }
