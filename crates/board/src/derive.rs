@@ -1,6 +1,7 @@
 //! A board from a capture: what the recorded machine would do again.
 
 use super::assumed::Assumed;
+use super::inside;
 use super::parents;
 use super::printing::lines;
 use super::switched::Switched;
@@ -143,6 +144,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     derived.image = with_image.map(|c| c.image.clone()).unwrap_or_default();
     derived.board.trip = cycles.first().map(|c| trip::first(c)).unwrap_or_default();
     derived.board.devices = vec![BoardDevice::default(); n];
+    derived.board.inside = inside::waited(&cycles, &place);
 
     let mut in_worker = vec![false; n];
     let mut on_main = vec![false; n];

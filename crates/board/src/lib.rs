@@ -8,6 +8,7 @@ pub mod classes;
 pub mod derive;
 pub mod domain;
 pub mod generate;
+pub mod inside;
 pub mod machine;
 pub mod order;
 mod parents;
@@ -140,6 +141,9 @@ pub struct Board {
     pub pm_async: bool,
     /// Power domains, parents before what is inside them.
     pub domains: Vec<domain::Domain>,
+    /// What callbacks wait for, as far as a recording says it: part of the sleep in `devices`. A
+    /// board file has none.
+    pub inside: Vec<inside::Waited>,
     /// Which callbacks `devices` has the work of: those of suspend and resume, or
     /// of a part of a hibernation. A board file is of the first kind.
     pub trip: Trip,

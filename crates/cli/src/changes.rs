@@ -26,7 +26,8 @@ pub(crate) struct ChangeArgs {
     /// devices in a power domain.
     #[arg(long, value_name = "PATTERN")]
     without: Vec<String>,
-    /// Multiply the times of matching devices, such as 'usb*=0.5'.
+    /// Multiply the times of matching devices, such as 'usb*=0.5'; 'usb*@msleep=0.5' only
+    /// what their callbacks wait for there, or at that caller (record --inside).
     #[arg(long, value_name = "PATTERN=F")]
     scale: Vec<String>,
     /// Let callbacks of matching devices run in another phase, such as

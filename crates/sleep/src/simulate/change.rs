@@ -22,7 +22,7 @@ pub struct Wishes<'a> {
     pub asynchronous: &'a [String],
     /// Patterns of devices to make synchronous.
     pub sync: &'a [String],
-    /// `PATTERN=FACTOR`.
+    /// `PATTERN=FACTOR`, or `PATTERN@FUNCTION=FACTOR` for what callbacks wait for.
     pub scale: &'a [String],
     /// `PATTERN=FROM:TO`.
     pub moves: &'a [String],
@@ -266,6 +266,11 @@ fn set_async(c: &mut Changed, pattern: &str, on: bool) -> Result<(), String> {
 }
 
 fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
+    if let Some((devices, function)) = pattern.rsplit_once('@')
+        && matching(&c.board, pattern).is_err()
+    {
+        return scale_inside(c, devices, function, ratio);
+    }
     let found = matching(&c.board, pattern)?;
     for &i in &found {
         for w in c.board.devices[i].work.iter_mut().flatten() {
@@ -274,6 +279,46 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
         }
     }
     c.notes.push(Note::Scaled { devices: names(&c.board, &found), by: ratio });
+    Ok(())
+}
+
+/// Only what callbacks wait for in functions that match, or whose caller does.
+fn scale_inside(
+    c: &mut Changed,
+    pattern: &str,
+    function: &str,
+    ratio: Ratio,
+) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    let board = &mut c.board;
+    let (mut was, mut is, mut scaled) = (Ns::ZERO, Ns::ZERO, Vec::new());
+    for w in &mut board.inside {
+        let names = [w.function, w.caller].map(|s| board.names.get(s));
+        let device = w.device.index();
+        if found.binary_search(&device).is_err() || !names.iter().any(|n| glob(function, n)) {
+            continue;
+        }
+        let Some(work) = board.devices.get_mut(device).and_then(|d| d.work[w.index].as_mut())
+        else {
+            continue;
+        };
+        let now = Ns(ratio.of(w.time.0));
+        // The middle of a wait may be longer than that of its callback.
+        work.sleep = (work.sleep - w.time + now).max(Ns::ZERO);
+        (was, is) = (was + w.time, is + now);
+        w.time = now;
+        if scaled.last() != Some(&device) {
+            scaled.push(device);
+        }
+    }
+    if scaled.is_empty() {
+        return Err(format!(
+            "nothing is known to wait in `{function}` inside callbacks of `{pattern}`; record it with \
+             dormouse record --inside, and write a function or its caller as show names it"
+        ));
+    }
+    let devices = names(&c.board, &scaled);
+    c.notes.push(Note::ScaledInside { devices, function: function.into(), by: ratio, was, is });
     Ok(())
 }
 
@@ -425,6 +470,13 @@ pub fn remove(board: &mut Board, gone: &[bool]) -> Vec<Option<DeviceId>> {
         d.parent = d.parent.and_then(moved);
         at.next() != Some(&true)
     });
+    board.inside.retain_mut(|w| match moved(w.device) {
+        Some(device) => {
+            w.device = device;
+            true
+        }
+        None => false,
+    });
     board.graph.links.retain_mut(|l| match (moved(l.consumer), moved(l.supplier)) {
         (Some(consumer), Some(supplier)) => {
             (l.consumer, l.supplier) = (consumer, supplier);
@@ -442,6 +494,7 @@ fn names(board: &Board, devices: &[usize]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_board::inside::Waited;
     use dormouse_board::parse;
 
     #[test]
@@ -551,6 +604,41 @@ mod tests {
         for bad in ["dev2", "dev2=", "dev2=soon", "nobody=1ms"] {
             assert!(change(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_callback_waits_for_is_scaled_alone() {
+        let mut board = parse("board 1\ndevice r\ndevice hub parent=r suspend=9ms resume=560ms\n")
+            .expect("a board");
+        let [msleep, debounce, bus] =
+            ["msleep", "hub_port_debounce", "i2c_transfer"].map(|n| board.names.add(n));
+        let hub = DeviceId(1);
+        let entry = |index, function, ms| Waited {
+            device: hub,
+            index,
+            function,
+            caller: debounce,
+            time: Ns::from_ms(ms),
+        };
+        let resume = Phase::Resume.device_index().expect("a phase of devices");
+        board.inside = vec![entry(1, bus, 4), entry(resume, msleep, 500)];
+        let sleeps = |text: &str| {
+            let ratio = Ratio { part: 1, whole: 2 };
+            let c = apply(&board, &[Change::Scale(text.into(), ratio)])?;
+            let ms = |i: usize| c.board.devices[1].work[i].expect("work").sleep.0 / 1_000_000;
+            Ok::<_, String>((ms(1), ms(resume)))
+        };
+        assert_eq!(sleeps("h*@msleep"), Ok((9, 310)));
+        assert_eq!(sleeps("hub@hub_port_*"), Ok((7, 310)));
+        assert_eq!(sleeps("hub"), Ok((4, 280)));
+        let nothing = sleeps("hub@udelay").expect_err("nothing waits there");
+        assert!(nothing.contains("--inside"), "{nothing}");
+        // What was removed waits no longer.
+        let both = [
+            Change::Without("hub".into()),
+            Change::Scale("r@msleep".into(), Ratio { part: 1, whole: 2 }),
+        ];
+        assert!(apply(&board, &both).is_err());
     }
 
     #[test]

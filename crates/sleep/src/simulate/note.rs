@@ -34,6 +34,19 @@ pub enum Note {
         /// By how much.
         by: Ratio,
     },
+    /// What callbacks of devices wait for in a function is multiplied.
+    ScaledInside {
+        /// The devices.
+        devices: Vec<String>,
+        /// The function, as it was asked for.
+        function: String,
+        /// By how much.
+        by: Ratio,
+        /// What all of it took.
+        was: Ns,
+        /// What it takes now.
+        is: Ns,
+    },
     /// Callbacks of devices run in another phase.
     Moved {
         /// The devices.

@@ -29,6 +29,11 @@ pub fn note(n: &Note) -> String {
         Note::Scaled { devices, by } => {
             format!("Callback times of {}: multiplied by {}.", names(devices), by.text())
         }
+        Note::ScaledInside { devices, function, by, was, is } => format!(
+            "What callbacks of {} wait for in {function}: multiplied by {}, {was} become {is}.",
+            names(devices),
+            by.text()
+        ),
         Note::Moved { devices, way } => format!(
             "Callbacks of {} move from {} to {}{}, and their times with them. Whether the driver \
              can do its work there is not known.",
