@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// drivers/base/firmware_loader/main.c, drivers/i2c/i2c-core-base.c and -smbus.c,
 /// drivers/spi/spi.c, drivers/mmc/core/core.c, drivers/usb/core/message.c,
 /// drivers/acpi/acpica/nsxfeval.c.)
-const PAIRS: [(&str, &[&str], &str); 35] = [
+const PAIRS: [(&str, &[&str], &str); 32] = [
     ("msleep", &["msleep"], ""),
     ("msleep_interruptible", &["msleep_interruptible"], ""),
     ("usleep_range_state", &["usleep_range_state", "usleep_range"], ""),
@@ -48,9 +48,6 @@ const PAIRS: [(&str, &[&str], &str); 35] = [
     ("flush_workqueue", &["__flush_workqueue", "flush_workqueue"], ""),
     ("synchronize_rcu", &["synchronize_rcu"], ""),
     ("device_pm_wait_for_dev", &["device_pm_wait_for_dev"], ""),
-    ("mutex_lock", &["__mutex_lock_slowpath"], " lock=$arg1"),
-    ("mutex_lock_interruptible", &["__mutex_lock_interruptible_slowpath"], " lock=$arg1"),
-    ("mutex_lock_killable", &["__mutex_lock_killable_slowpath"], " lock=$arg1"),
     ("down_read", &["rwsem_down_read_slowpath"], ""),
     ("down_write", &["rwsem_down_write_slowpath"], ""),
     ("request_firmware", &["request_firmware"], NAMED),
@@ -69,6 +66,20 @@ const PAIRS: [(&str, &[&str], &str); 35] = [
 
 /// The name is the second argument of a request for firmware, and of ACPI's evaluation.
 const NAMED: &str = " name=+0($arg2):string";
+
+/// Mutexes that others hold. When they are had, `contention_end` tells (kernel/locking/mutex.c,
+/// 6.1 to 7.3), which costs a third of a probed return.
+const MUTEXES: [(&str, &str); 3] = [
+    ("mutex_lock", "__mutex_lock_slowpath"),
+    ("mutex_lock_interruptible", "__mutex_lock_interruptible_slowpath"),
+    ("mutex_lock_killable", "__mutex_lock_killable_slowpath"),
+];
+const LOCK: &str = " lock=$arg1";
+const HAD: &str = "lock/contention_end";
+
+/// The mutex that the walk and all its workers take for each device (drivers/base/power/main.c):
+/// where they meet nothing is recorded.
+const LIST: &str = "dpm_list_mtx";
 
 /// `wait_event()` is no function: what it does before it sleeps, each time, and after the last
 /// (kernel/sched/wait.c, include/linux/wait.h, 6.1 to 7.3).
@@ -90,7 +101,7 @@ const NOT_DONE: &str = "done == 0";
 const SLEEPS_IN: &str = "schedule_timeout";
 
 /// What gives a mutex away for which somebody waits: called by the one that held it.
-const UNLOCK: (&str, &str, &str) = ("mutex_unlock", "__mutex_unlock_slowpath", " lock=$arg1");
+const UNLOCK: (&str, &str) = ("mutex_unlock", "__mutex_unlock_slowpath");
 
 /// How this architecture finds the caller at the begin of a function: what lies on the stack, or
 /// a register.
@@ -124,6 +135,8 @@ struct Function {
     events: Vec<(String, String, At)>,
     /// What of a call is recorded.
     given: String,
+    /// What is recorded only.
+    filter: Option<String>,
 }
 
 /// Probes that are announced and not made.
@@ -131,6 +144,8 @@ struct Function {
 pub(crate) struct Planned {
     list: String,
     functions: Vec<Function>,
+    /// An event of the kernel's own, and what is recorded of it only.
+    had: Option<(String, Option<String>)>,
     /// This kernel has no function probes.
     unknown: bool,
 }
@@ -139,7 +154,7 @@ pub(crate) struct Planned {
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// Paths of their events below `events`, and the filter that each gets.
-    pub events: Vec<(String, Option<&'static str>)>,
+    pub events: Vec<(String, Option<String>)>,
     /// What this kernel did not take.
     pub missing: Vec<String>,
     /// The events that time a probe were made.
@@ -162,7 +177,12 @@ pub(crate) fn plan(
         return Ok(plan);
     }
     let symbols = root.read("/proc/kallsyms").unwrap_or_default();
-    plan.functions = functions(&Symbols::find(&symbols), what == Inside::All);
+    let there = Symbols::find(&symbols);
+    let list = there.list();
+    let but = |field: &str| list.as_ref().map(|at| format!("{field} != 0x{at}"));
+    let had = root.exists(&format!("{tracefs}/events/{HAD}"));
+    plan.functions = functions(&there, what == Inside::All, had, but("lock"));
+    plan.had = had.then(|| (HAD.into(), but("lock_addr")));
     for (name, _, _) in plan.functions.iter().flat_map(|f| &f.events) {
         guard.announce_probe(&plan.list, &format!("{GROUP}/{name}"))?;
     }
@@ -174,7 +194,7 @@ pub(crate) fn plan(
 
 /// Those of this kernel. One that is nowhere belongs to a driver that is not there: nobody waits
 /// in it.
-fn functions(there: &Symbols<'_>, all: bool) -> Vec<Function> {
+fn functions(there: &Symbols<'_>, all: bool, had: bool, but_list: Option<String>) -> Vec<Function> {
     let mut out = Vec::new();
     let pair = |name: &str, symbol: &str, given: &str| Function {
         events: vec![
@@ -182,10 +202,12 @@ fn functions(there: &Symbols<'_>, all: bool) -> Vec<Function> {
             (format!("{name}_cal"), symbol.into(), At::Begin),
         ],
         given: given.into(),
+        filter: None,
     };
-    let who = |name: &str, symbol: String, given: String| Function {
-        events: vec![(format!("{name}_who"), symbol, At::Begin)],
+    let begin = |event: String, symbol: String, given: String, filter: Option<String>| Function {
+        events: vec![(event, symbol, At::Begin)],
         given,
+        filter,
     };
     for (name, symbols, given) in PAIRS {
         if let Some(symbol) = symbols.iter().find_map(|s| there.name(s)) {
@@ -197,15 +219,26 @@ fn functions(there: &Symbols<'_>, all: bool) -> Vec<Function> {
         .rev()
         .map(|(name, end, symbol)| Some((format!("{name}{end}"), there.name(symbol)?, At::Begin)))
         .collect();
-    out.extend(event.map(|events| Function { events, given: CALLER.into() }));
+    out.extend(event.map(|events| Function { events, given: CALLER.into(), filter: None }));
+    for (name, symbol) in MUTEXES {
+        match there.name(symbol) {
+            Some(symbol) if had => {
+                let given = format!("{LOCK}{CALLER}");
+                out.push(begin(format!("{name}_cal"), symbol, given, but_list.clone()));
+            }
+            Some(symbol) => out.push(pair(name, &symbol, LOCK)),
+            None => {}
+        }
+    }
     if let Some(symbol) = there.name(UNLOCK.1) {
-        out.push(who(UNLOCK.0, symbol, UNLOCK.2.into()));
+        out.push(begin(format!("{}_who", UNLOCK.0), symbol, LOCK.into(), but_list));
     }
     if let (true, Some(completion), Some(sleeps)) =
         (all, there.name(COMPLETION), there.name(SLEEPS_IN))
     {
         out.push(pair(SLEEPS_IN, &sleeps, ""));
-        out.push(who(COMPLETION, completion, format!("{DONE}{CALLER}")));
+        let given = format!("{DONE}{CALLER}");
+        out.push(begin(format!("{COMPLETION}_who"), completion, given, Some(NOT_DONE.into())));
     }
     out
 }
@@ -220,7 +253,8 @@ pub(crate) fn probes(guard: &mut Guard<'_>, plan: &Planned) -> Result<Probes, Er
         out.missing.push("function probes".into());
         return Ok(out);
     }
-    for Function { events, given } in &plan.functions {
+    out.events.extend(plan.had.clone());
+    for Function { events, given, filter } in &plan.functions {
         let mut made = Vec::new();
         for (name, symbol, at) in events {
             let event = format!("{GROUP}/{name}");
@@ -229,7 +263,7 @@ pub(crate) fn probes(guard: &mut Guard<'_>, plan: &Planned) -> Result<Probes, Er
                 made.clear();
                 break;
             }
-            made.push((event, given.starts_with(DONE).then_some(NOT_DONE)));
+            made.push((event, filter.clone()));
         }
         out.events.append(&mut made);
     }
@@ -293,7 +327,8 @@ enum Symbols<'a> {
     Unsaid,
     /// Those that are asked for here, as the kernel calls them: compilers append `.isra.0` and
     /// the like.
-    Said(BTreeMap<&'a str, &'a str>),
+    /// Besides, where [`LIST`] lies.
+    Said(BTreeMap<&'a str, &'a str>, Option<&'a str>),
 }
 
 impl<'a> Symbols<'a> {
@@ -301,15 +336,26 @@ impl<'a> Symbols<'a> {
         if kallsyms.is_empty() {
             return Symbols::Unsaid;
         }
-        let mut out = BTreeMap::new();
+        let (mut out, mut list) = (BTreeMap::new(), None);
         let wanted = |name: &str| {
             PAIRS.iter().any(|p| p.1.contains(&name))
                 || EVENT.iter().any(|e| e.2 == name)
+                || MUTEXES.iter().any(|m| m.1 == name)
                 || [UNLOCK.1, COMPLETION, SLEEPS_IN].contains(&name)
         };
         for line in kallsyms.lines() {
-            let mut words = line.split_ascii_whitespace().skip(1);
-            let (Some("t" | "T"), Some(name)) = (words.next(), words.next()) else { continue };
+            let mut words = line.split_ascii_whitespace();
+            let (Some(at), Some(kind), Some(name)) = (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            // Zeros are an address that nobody may know.
+            if name == LIST && at.bytes().any(|b| b != b'0') {
+                list = Some(at);
+            }
+            if !matches!(kind, "t" | "T") {
+                continue;
+            }
             let plain = name.split('.').next().unwrap_or(name);
             // Parts that are never run (`.cold`) are no begin of it.
             if !wanted(plain) || name.contains(".cold") || name.contains(".part") {
@@ -320,13 +366,20 @@ impl<'a> Symbols<'a> {
                 *known = name;
             }
         }
-        Symbols::Said(out)
+        Symbols::Said(out, list)
+    }
+
+    fn list(&self) -> Option<String> {
+        match self {
+            Symbols::Said(_, list) => list.map(String::from),
+            Symbols::Unsaid => None,
+        }
     }
 
     fn name(&self, function: &str) -> Option<String> {
         match self {
             Symbols::Unsaid => Some(function.into()),
-            Symbols::Said(names) => names.get(function).map(|n| (*n).into()),
+            Symbols::Said(names, _) => names.get(function).map(|n| (*n).into()),
         }
     }
 }
@@ -391,8 +444,10 @@ pub(crate) fn spent(
     trace: &[u8],
     pair_ns: Option<u64>,
 ) -> ProbeCost {
-    let is_probe =
-        |line: &[u8]| line.windows(6).any(|w| matches!(w, b"_cal: " | b"_ret: " | b"_who: "));
+    let is_probe = |line: &[u8]| {
+        let ends = |w: &[u8]| matches!(w, b"_cal: " | b"_ret: " | b"_who: ");
+        line.windows(6).any(ends) || line.windows(16).any(|w| w == b"contention_end: ")
+    };
     let lines = trace.split(|b| *b == b'\n').filter(|l| is_probe(l)).count() as u64;
     ProbeCost {
         hits: after.0.saturating_sub(before.0).max(lines),
@@ -421,6 +476,30 @@ mod tests {
         assert_eq!(name("usb_control_msg").as_deref(), Some("usb_control_msg"));
         assert_eq!((name("spi_sync"), name("request_firmware")), (None, None));
         assert_eq!(Symbols::find("").name("spi_sync").as_deref(), Some("spi_sync"));
+        let at = |text| Symbols::find(text).list();
+        assert_eq!(at("ffffffff82a0b0c0 d dpm_list_mtx\n").as_deref(), Some("ffffffff82a0b0c0"));
+        assert_eq!(at("0000000000000000 d dpm_list_mtx\n"), None);
+    }
+
+    #[test]
+    fn a_mutex_is_had_where_the_kernel_says_so_or_where_its_function_returns() {
+        let text = "0 t __mutex_lock_slowpath\n0 t __mutex_unlock_slowpath\n";
+        let made = |had, but: Option<&str>| {
+            let list = functions(&Symbols::find(text), false, had, but.map(String::from));
+            let event = |f: &Function| {
+                let names: Vec<&str> = f.events.iter().map(|e| e.0.as_str()).collect();
+                format!("{} if {}", names.join(" "), f.filter.as_deref().unwrap_or("any"))
+            };
+            list.iter().map(event).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            made(true, Some("lock != 0x1")),
+            ["mutex_lock_cal if lock != 0x1", "mutex_unlock_who if lock != 0x1"]
+        );
+        assert_eq!(
+            made(false, None),
+            ["mutex_lock_ret mutex_lock_cal if any", "mutex_unlock_who if any"]
+        );
     }
 
     #[test]

@@ -34,6 +34,9 @@ const FORM: [&str; 8] = [
     "nosym-addr",
 ];
 
+/// The same where addresses of locks are compared with those that probes record.
+const PLAIN: &str = "nohash-ptr";
+
 /// Clock of the time stamps: it goes on while the machine sleeps, which `mono`
 /// does not.
 pub const CLOCK: &str = "boot";
@@ -92,7 +95,8 @@ impl Instance {
         let at = |file: &str| format!("{}/{file}", instance.path);
         guard.write(&at("tracing_on"), "0")?;
         guard.write(&at("trace_clock"), CLOCK)?;
-        for form in FORM {
+        let plain = (options.inside != Inside::Nothing).then_some(PLAIN);
+        for form in FORM.into_iter().chain(plain) {
             // An option that a kernel does not have is no loss.
             let _ = guard.write(&at("trace_options"), form);
         }
@@ -129,7 +133,8 @@ impl Instance {
             instance.missing.extend_from_slice(&instance.inside.missing);
             for (event, filter) in &instance.inside.events {
                 if let Some(filter) = filter {
-                    guard.write(&at(&format!("events/{event}/filter")), filter)?;
+                    // Without it more is recorded than anybody asks for.
+                    let _ = guard.write(&at(&format!("events/{event}/filter")), filter);
                 }
                 guard.write(&at(&format!("events/{event}/enable")), "1")?;
             }

@@ -20,6 +20,7 @@ mod halves;
 mod idle;
 mod idle_mails;
 mod idle_oracle;
+mod inside;
 #[allow(dead_code, reason = "each module uses its own part")]
 #[path = "support/invariants.rs"]
 mod invariants;

@@ -12,6 +12,7 @@ mod devices;
 mod early;
 mod finish;
 mod note;
+mod probe_text;
 pub(crate) mod probed;
 mod probes;
 mod rules;

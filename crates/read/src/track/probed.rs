@@ -20,9 +20,13 @@ pub(super) enum Told {
     Who,
 }
 
-/// Whether `name` is such a probe.
+/// The kernel's own event where a lock is had for which somebody waited
+/// (include/trace/events/lock.h, 6.1 to 7.3).
+pub(super) const HAD: &[u8] = b"contention_end";
+
+/// Whether `name` is such a probe, or tells when what one waits for is over.
 pub(crate) fn is_probe(name: &[u8]) -> bool {
-    function(name).is_some()
+    function(name).is_some() || name == HAD
 }
 
 /// The function of a probe, and what the probe tells.
@@ -36,41 +40,13 @@ pub(super) fn function(name: &[u8]) -> Option<(&[u8], Told)> {
     }
 }
 
-/// Who called: from the text of a return, `(hub_port_debounce+0x5f/0x1a0 [usbcore] <- msleep)`, or
-/// from `caller=hub_port_debounce+0x5f/0x1a0`. Empty if the kernel could not name it.
-pub(super) fn caller(text: &[u8]) -> &[u8] {
-    let returns = text.strip_prefix(b"(").and_then(|rest| {
-        let end = rest.windows(4).position(|w| w == b" <- ")?;
-        Some(&rest[..end])
-    });
-    returns.or_else(|| crate::event::word(text, b"caller")).map_or(b"", symbol)
-}
-
-/// The name in `hub_port_debounce+0x5f/0x1a0`; empty of an address.
-fn symbol(text: &[u8]) -> &[u8] {
-    let end = text.iter().position(|&b| b == b'+' || b == b' ').unwrap_or(text.len());
-    if text.starts_with(b"0x") { b"" } else { &text[..end] }
-}
-
-/// The text in `name="…"`; it may hold blanks. Empty if there is none, or nothing could be read.
-pub(super) fn quoted(text: &[u8]) -> &[u8] {
-    let Some(begin) = text.windows(7).position(|w| w == b" name=\"") else { return b"" };
-    let rest = &text[begin + 7..];
-    let end = rest.iter().rposition(|&b| b == b'"').unwrap_or(rest.len());
-    &rest[..end]
-}
-
-/// The address in `lock=0xffff888003a1c0e0`.
-pub(super) fn lock(text: &[u8]) -> Option<u64> {
-    let word = crate::event::word(text, b"lock")?.strip_prefix(b"0x")?;
-    u64::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok()
-}
-
 /// A call that has not returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub callback: u32,
     pub function: Sym,
+    /// Who called it, where the call says so; empty otherwise.
+    pub caller: Sym,
     pub start: Ns,
     /// What probed functions inside it took.
     pub inner: Ns,
@@ -125,29 +101,5 @@ mod tests {
         );
         assert_eq!(function(b"x_who"), Some((&b"x"[..], Told::Who)));
         assert!(!is_probe(b"_cal") && !is_probe(b"rpm_return") && !is_probe(b"sched_switch"));
-    }
-
-    #[test]
-    fn the_caller_stands_before_the_arrow() {
-        assert_eq!(caller(b"(wait+0x19/0x20 <- usleep_range) arg1=0x0"), b"wait");
-        assert_eq!(caller(b"(usb_wait+0x19/0x20 [usbcore] <- msleep)"), b"usb_wait");
-        assert_eq!(caller(b"(0xffffffffc0401234 <- msleep)"), b"");
-        assert_eq!(caller(b"(msleep+0x0/0x40) time=40"), b"");
-        assert_eq!(caller(b"(finish_wait+0x4/0x90) caller=zorb+0x19/0x20 [zorb]"), b"zorb");
-        assert_eq!(caller(b"(finish_wait+0x4/0x90) caller=0xffffffffc0401234"), b"");
-        assert_eq!(caller(b""), b"");
-    }
-
-    #[test]
-    fn what_a_call_was_asked_for_stands_behind_it() {
-        assert_eq!(quoted(b"(_request_firmware+0x4/0x650) name=\"a b.bin\""), b"a b.bin");
-        assert_eq!(quoted(b"(acpi_evaluate_object+0x4/0x300) name=(fault)"), b"");
-        assert_eq!(quoted(b"(x) name=\"cut"), b"cut");
-        assert_eq!(
-            lock(b"(__mutex_lock_slowpath+0x4/0x20) lock=0xffffffffc0a1"),
-            Some(0xffff_ffff_c0a1)
-        );
-        assert_eq!(lock(b"(x) lock=0xzz"), None);
-        assert_eq!(lock(b"(x) lock=7"), None);
     }
 }

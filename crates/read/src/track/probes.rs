@@ -2,7 +2,8 @@
 
 use super::Tracker;
 use super::current::Current;
-use super::probed::{Open, Told, Who, caller, function, lock, quoted};
+use super::probe_text::{caller, had, lock, quoted};
+use super::probed::{HAD, Open, Told, Who, function};
 use crate::event::{self, Stamp};
 use dormouse_base::inside::{Inside, LONG, Wait};
 use dormouse_base::loss::Severity;
@@ -41,7 +42,11 @@ const MAX_WAITERS: usize = 64;
 impl Tracker {
     /// A probe. Outside a callback it says nothing here, but for who held a mutex.
     pub(super) fn probe_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
-        let Some((function, told)) = function(name) else { return };
+        let (function, told) = match function(name) {
+            Some(f) => f,
+            None if name == HAD => (HAD, Told::Return),
+            None => return,
+        };
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
             self.unused.add(event::Kind::Unknown, 1);
             return;
@@ -65,6 +70,15 @@ impl Tracker {
             }
             return;
         };
+        if function == HAD {
+            let (stack, lock) = (&mut c.probes.open[thread], had(text));
+            if let Some(at) = stack.iter().rposition(|o| o.lock.is_some() && o.lock == lock) {
+                let ended = stack[at];
+                stack.truncate(at);
+                c.end_probe(thread, ended, stamp.time, Some(ended.caller));
+            }
+            return;
+        }
         let function = self.names.add_bytes(function);
         // Where the thread does something else, a wait is over whose return was missed.
         let stack = &mut c.probes.open[thread];
@@ -94,6 +108,7 @@ impl Tracker {
                 stack.push(Open {
                     callback,
                     function,
+                    caller: self.names.add_bytes(caller(text)),
                     start,
                     inner: Ns::ZERO,
                     same: Ns::ZERO,
