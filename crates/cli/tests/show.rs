@@ -54,6 +54,43 @@ fn a_trace_from_standard_input() {
     assert!(!out.contains('\x1b'), "no colour without a terminal");
 }
 
+/// The same with what `record --inside` sees in the first callback.
+fn probed() -> String {
+    let mut lines = String::new();
+    for n in 0..4u32 {
+        let (from, to) = (105_340 + n * 20_000 - 100_000, 105_340 + n * 20_000 - 80_000);
+        lines += &format!(
+            "    kworker/u8:1-31      [001] ....   100.{from:06}: msleep_cal: (msleep+0x4/0x40)\n    \
+             kworker/u8:1-31      [001] ....   100.{to:06}: msleep_ret: (hub_port_debounce+0x5f/0x1a0 \
+             [usbcore] <- msleep)\n"
+        );
+    }
+    let end = "    kworker/u8:1-31      [001] ....   100.105230: device_pm_callback_end";
+    TRACE.replace(end, &(lines + end))
+}
+
+#[test]
+fn what_a_callback_waits_for_is_said_and_may_be_scaled() {
+    let out = stdout(dormouse().args(["show", "-"]).write_stdin(probed()));
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wait = "80.0 ms msleep in hub_port_debounce, 4 times 20.0 ms.";
+    assert!(words.contains(&format!("Of these: {wait}")), "{out}");
+    assert!(words.contains(&format!("Of 100.0 ms: {wait}")), "{out}");
+    let scaled = |what: &str| {
+        let args = ["predict", "-", "--scale", what, "--resamples", "0"];
+        let out = dormouse().args(args).write_stdin(probed()).output().unwrap();
+        let text = [out.stdout, out.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said =
+        "What callbacks of 1-1 wait for in msleep: multiplied by 1/2, 80.0 ms become 40.0 ms.";
+    let half = scaled("1-*@msleep=0.5");
+    assert!(half.contains(said), "{half}");
+    let other = scaled("1-1@udelay=0.5");
+    assert!(other.contains("nothing is known to wait in `udelay`"), "{other}");
+}
+
 #[test]
 fn json_has_what_a_script_needs() {
     let out = stdout(dormouse().args(["show", "--json", "-"]).write_stdin(TRACE));
