@@ -14,6 +14,9 @@
  *              bug 0     it says that it cannot be
  *              wake 0    it is a wake-up of that device
  *              stall N   it computes N ms and lets nobody else
+ *              debounce N, settle N, poll N, answer N, vain N, bus N, event N, flush 0,
+ *              load 0, i2c N, acpi N
+ *                        it waits in one of the ways of inside.c
  *   hold     whoever waits by the files below stands until "clear"
  *   wait, thread, work  tasks, threads and works that do not freeze; see waits.c
  *   sync_ms  how long the file system dormouse_trouble takes to write; see slow.c
@@ -21,6 +24,8 @@
  *            twice; WHAT is resume or suspend
  *   wake_ms  a wake-up so long after it is written
  *   idle_ms  how long suspend-to-idle lasts before a timer ends it; 0: for ever
+ *   inside   what was waited for in those ways: DEVICE FUNCTION NANOSECONDS, a line each;
+ *            empty once it was read
  *   measured what each step of the last sleep took, by this module's own clock
  */
 #include <linux/cpu.h>
@@ -63,7 +68,7 @@ static const char * const phase_names[] = {
 	"complete",
 };
 
-enum what { NOTHING, SLEEP, FAIL, WARNS, OOPS, BUGS, WAKE, STALL };
+enum what { NOTHING, SLEEP, FAIL, WARNS, OOPS, BUGS, WAKE, STALL, WHATS };
 
 static const char * const what_names[] = {
 	"nothing", "sleep", "fail", "warn", "oops", "bug", "wake", "stall",
@@ -71,8 +76,9 @@ static const char * const what_names[] = {
 
 #define TWO	2
 
+/* One of the first, or so many more than these as the number of a way to wait. */
 struct step {
-	enum what what;
+	int what;
 	unsigned int number;
 };
 
@@ -153,6 +159,8 @@ static int act(struct device *dev, enum phase phase)
 			break;
 		case NOTHING:
 			break;
+		default:
+			trouble_inside(dev, d->steps[phase][i].what - WHATS, n);
 		}
 	}
 	return ret;
@@ -233,6 +241,10 @@ static int add(char *line)
 	d = find(names, ARRAY_SIZE(names), device);
 	p = find(phase_names, PHASES, phase);
 	w = find(what_names, ARRAY_SIZE(what_names), what);
+	if (w < 0) {
+		w = trouble_inside_find(what);
+		w = w < 0 ? w : w + WHATS;
+	}
 	if (d < 0 || p < 0 || w < 0)
 		return -ENOENT;
 	for (i = 0; i < TWO; i++) {
@@ -480,6 +492,9 @@ static int __init trouble_init(void)
 	ret = trouble_slow_init(dir);
 	if (ret)
 		goto no_slow;
+	ret = trouble_inside_init(dir);
+	if (ret)
+		goto no_inside;
 	ret = make_all();
 	if (ret)
 		goto no_devices;
@@ -494,6 +509,8 @@ static int __init trouble_init(void)
 	return 0;
 no_devices:
 	remove_all();
+	trouble_inside_exit();
+no_inside:
 	trouble_slow_exit();
 no_slow:
 	trouble_waits_exit();
@@ -509,6 +526,7 @@ static void __exit trouble_exit(void)
 	tracepoint_synchronize_unregister();
 	hrtimer_cancel(&timer);
 	remove_all();
+	trouble_inside_exit();
 	trouble_slow_exit();
 	trouble_waits_exit();
 }

@@ -15,4 +15,11 @@ void trouble_waits_exit(void);
 int trouble_slow_init(struct dentry *dir);
 void trouble_slow_exit(void);
 
+/* In inside.c: what callbacks wait for, by kind. */
+struct device;
+int trouble_inside_find(const char *name);
+void trouble_inside(struct device *dev, int kind, unsigned int number);
+int trouble_inside_init(struct dentry *dir);
+void trouble_inside_exit(void);
+
 #endif

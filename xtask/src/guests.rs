@@ -1,4 +1,4 @@
-//! Guests in which the recorder itself is tried: `guest apply`, `guest idle`,
+//! Guests in which the recorder itself is tried: `guest apply`, `guest idle`, `guest inside`,
 //! `guest restore`, `guest sync`; and `guest doctor`, where the doctor is.
 //! Their process 1 is an example of `crates/machine`, which says what it found.
 //! Their time is counted in instructions, so the load of the host decides
@@ -19,17 +19,26 @@ use std::time::Duration;
 /// as long as an idle one.
 const LIMIT: Duration = Duration::from_secs(3_000);
 
-/// `guest apply|doctor|hooks|idle|restore|search|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
+/// `guest apply|doctor|hooks|idle|inside|restore|search|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
 pub(crate) fn run(args: &[String]) -> Result<bool> {
     let (args, only) = args.split_at(args.len().min(3));
     let [what, programs, series] = args else {
-        bail!("use: guest apply|doctor|hooks|idle|restore|search|sync PROGRAMS SERIES [TEST,…]")
+        bail!(
+            "use: guest apply|doctor|hooks|idle|inside|restore|search|sync PROGRAMS SERIES [TEST,…]"
+        )
     };
     let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
     match what.as_str() {
         "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
         "idle" => guests.passes("idle_guest", &[("/idle.ko", &guests.idle_states()?)]),
+        "inside" => guests.passes(
+            "inside_guest",
+            &[
+                ("/trouble.ko", &read(&kmod::trouble(&guests.kernel)?)?),
+                ("/board.ko", &guests.module()?),
+            ],
+        ),
         "doctor" => guests.doctor(&only.join(",")),
         "search" => {
             let module = read(&kmod::trouble(&guests.kernel)?)?;

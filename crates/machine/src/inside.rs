@@ -75,7 +75,9 @@ const MUTEXES: [(&str, &str); 3] = [
     ("mutex_lock_killable", "__mutex_lock_killable_slowpath"),
 ];
 const LOCK: &str = " lock=$arg1";
-const HAD: &str = "lock/contention_end";
+/// The event before says which lock it is, as the kernel prints it: not as a probe does.
+const CONTENDED: [(&str, &str); 2] =
+    [("lock/contention_begin", "flags & 32"), ("lock/contention_end", "")];
 
 /// The mutex that the walk and all its workers take for each device (drivers/base/power/main.c):
 /// where they meet nothing is recorded.
@@ -144,8 +146,8 @@ struct Function {
 pub(crate) struct Planned {
     list: String,
     functions: Vec<Function>,
-    /// An event of the kernel's own, and what is recorded of it only.
-    had: Option<(String, Option<String>)>,
+    /// Events of the kernel's own, and what is recorded of them only.
+    had: Vec<(String, Option<String>)>,
     /// This kernel has no function probes.
     unknown: bool,
 }
@@ -180,9 +182,16 @@ pub(crate) fn plan(
     let there = Symbols::find(&symbols);
     let list = there.list();
     let but = |field: &str| list.as_ref().map(|at| format!("{field} != 0x{at}"));
-    let had = root.exists(&format!("{tracefs}/events/{HAD}"));
+    let had = CONTENDED.iter().all(|(event, _)| root.exists(&format!("{tracefs}/events/{event}")));
     plan.functions = functions(&there, what == Inside::All, had, but("lock"));
-    plan.had = had.then(|| (HAD.into(), but("lock_addr")));
+    if had {
+        let filter = |of: &str| {
+            let all = [Some(of.to_string()).filter(|f| !f.is_empty()), but("lock_addr")];
+            let all: Vec<String> = all.into_iter().flatten().collect();
+            Some(all.join(" && ")).filter(|f| !f.is_empty())
+        };
+        plan.had = CONTENDED.map(|(event, of)| (event.into(), filter(of))).into();
+    }
     for (name, _, _) in plan.functions.iter().flat_map(|f| &f.events) {
         guard.announce_probe(&plan.list, &format!("{GROUP}/{name}"))?;
     }
@@ -446,7 +455,7 @@ pub(crate) fn spent(
 ) -> ProbeCost {
     let is_probe = |line: &[u8]| {
         let ends = |w: &[u8]| matches!(w, b"_cal: " | b"_ret: " | b"_who: ");
-        line.windows(6).any(ends) || line.windows(16).any(|w| w == b"contention_end: ")
+        line.windows(6).any(ends) || line.windows(13).any(|w| w == b": contention_")
     };
     let lines = trace.split(|b| *b == b'\n').filter(|l| is_probe(l)).count() as u64;
     ProbeCost {

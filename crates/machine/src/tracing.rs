@@ -34,9 +34,6 @@ const FORM: [&str; 8] = [
     "nosym-addr",
 ];
 
-/// The same where addresses of locks are compared with those that probes record.
-const PLAIN: &str = "nohash-ptr";
-
 /// Clock of the time stamps: it goes on while the machine sleeps, which `mono`
 /// does not.
 pub const CLOCK: &str = "boot";
@@ -95,8 +92,7 @@ impl Instance {
         let at = |file: &str| format!("{}/{file}", instance.path);
         guard.write(&at("tracing_on"), "0")?;
         guard.write(&at("trace_clock"), CLOCK)?;
-        let plain = (options.inside != Inside::Nothing).then_some(PLAIN);
-        for form in FORM.into_iter().chain(plain) {
+        for form in FORM {
             // An option that a kernel does not have is no loss.
             let _ = guard.write(&at("trace_options"), form);
         }

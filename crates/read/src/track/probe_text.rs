@@ -31,8 +31,8 @@ pub(super) fn lock(text: &[u8]) -> Option<u64> {
     address(word(text, b"lock")?.strip_prefix(b"0x")?)
 }
 
-/// The address in `ffff888003a1c0e0 (ret=0)`.
-pub(super) fn had(text: &[u8]) -> Option<u64> {
+/// What is printed for an address in `ffff888003a1c0e0 (ret=0)`.
+pub(super) fn printed(text: &[u8]) -> Option<u64> {
     let word = text.split(|&b| b == b' ').next()?;
     address(word.strip_prefix(b"0x").unwrap_or(word))
 }
@@ -67,7 +67,7 @@ mod tests {
         );
         assert_eq!(lock(b"(x) lock=0xzz"), None);
         assert_eq!(lock(b"(x) lock=7"), None);
-        assert_eq!(had(b"ffff888003a1c0e0 (ret=0)"), Some(0xffff_8880_03a1_c0e0));
-        assert_eq!((had(b""), had(b"(ret=0)")), (None, None));
+        assert_eq!(printed(b"ffff888003a1c0e0 (ret=0)"), Some(0xffff_8880_03a1_c0e0));
+        assert_eq!((printed(b""), printed(b"(ret=0)")), (None, None));
     }
 }

@@ -20,13 +20,14 @@ pub(super) enum Told {
     Who,
 }
 
-/// The kernel's own event where a lock is had for which somebody waited
+/// The kernel's own events where somebody begins to wait for a lock, and where it is had
 /// (include/trace/events/lock.h, 6.1 to 7.3).
+pub(super) const WANTED: &[u8] = b"contention_begin";
 pub(super) const HAD: &[u8] = b"contention_end";
 
 /// Whether `name` is such a probe, or tells when what one waits for is over.
 pub(crate) fn is_probe(name: &[u8]) -> bool {
-    function(name).is_some() || name == HAD
+    function(name).is_some() || name == WANTED || name == HAD
 }
 
 /// The function of a probe, and what the probe tells.
@@ -56,6 +57,8 @@ pub(super) struct Open {
     pub what: Sym,
     /// The mutex that it waits for.
     pub lock: Option<u64>,
+    /// That one as the kernel's own events print it, which may hide where it lies.
+    pub printed: Option<u64>,
     /// Who held that one longest so far, and in whose callback.
     pub holder: (Sym, Option<DeviceId>),
     /// How long that was, and until when is known who held it.

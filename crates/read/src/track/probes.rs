@@ -2,8 +2,8 @@
 
 use super::Tracker;
 use super::current::Current;
-use super::probe_text::{caller, had, lock, quoted};
-use super::probed::{HAD, Open, Told, Who, function};
+use super::probe_text::{caller, lock, printed, quoted};
+use super::probed::{HAD, Open, Told, WANTED, Who, function};
 use crate::event::{self, Stamp};
 use dormouse_base::inside::{Inside, LONG, Wait};
 use dormouse_base::loss::Severity;
@@ -44,7 +44,7 @@ impl Tracker {
     pub(super) fn probe_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
         let (function, told) = match function(name) {
             Some(f) => f,
-            None if name == HAD => (HAD, Told::Return),
+            None if name == WANTED || name == HAD => (name, Told::Return),
             None => return,
         };
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
@@ -70,9 +70,18 @@ impl Tracker {
             }
             return;
         };
-        if function == HAD {
-            let (stack, lock) = (&mut c.probes.open[thread], had(text));
-            if let Some(at) = stack.iter().rposition(|o| o.lock.is_some() && o.lock == lock) {
+        if function == WANTED || function == HAD {
+            let (stack, printed) = (&mut c.probes.open[thread], printed(text));
+            if function == WANTED {
+                // A spin lock inside is another one.
+                let mutex = text.windows(5).any(|w| w == b"MUTEX");
+                let open = stack.last_mut().filter(|o| mutex && o.lock.is_some());
+                if let Some(o) = open {
+                    o.printed = printed;
+                }
+            } else if let Some(at) =
+                stack.iter().rposition(|o| o.printed.is_some() && o.printed == printed)
+            {
                 let ended = stack[at];
                 stack.truncate(at);
                 c.end_probe(thread, ended, stamp.time, Some(ended.caller));
@@ -114,6 +123,7 @@ impl Tracker {
                     same: Ns::ZERO,
                     what: self.names.add_bytes(quoted(text)),
                     lock,
+                    printed: None,
                     holder: (Sym::EMPTY, None),
                     held: (Ns::ZERO, start),
                 });
