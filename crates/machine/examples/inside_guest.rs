@@ -225,7 +225,7 @@ fn round_of(round: u32, all: bool, truth: &str, capture: &Capture) -> usize {
     bad
 }
 
-/// Phases with and without probes: at most 1 % or 20 us longer. Where callbacks sleep side by
+/// Phases with and without probes: at most 1 % or 25 us longer. Where callbacks sleep side by
 /// side on the one CPU, so many probes of theirs are hit while it may have nothing else to do;
 /// those are held to a microsecond each, in the phases that have callbacks.
 fn phases(what: &str, plan: &str, pm_async: &str, probes: i64) -> usize {
@@ -262,7 +262,7 @@ fn phases(what: &str, plan: &str, pm_async: &str, probes: i64) -> usize {
         let longer = with - without;
         let least = matches!(phase, Phase::Prepare | Phase::Complete);
         let price = if least { 0 } else { 1_000 * probes };
-        let limit = (without / 100).max(20_000) + price;
+        let limit = (without / 100).max(25_000) + price;
         let verdict = if longer > limit { "TOO LONG" } else { "right" };
         println!(
             "{what}: {}: {} us, {longer_us} us more ({:.2} %), {verdict}",

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// drivers/base/firmware_loader/main.c, drivers/i2c/i2c-core-base.c and -smbus.c,
 /// drivers/spi/spi.c, drivers/mmc/core/core.c, drivers/usb/core/message.c,
 /// drivers/acpi/acpica/nsxfeval.c.)
-const PAIRS: [(&str, &[&str], &str); 32] = [
+const PAIRS: [(&str, &[&str], &str); 35] = [
     ("msleep", &["msleep"], ""),
     ("msleep_interruptible", &["msleep_interruptible"], ""),
     ("usleep_range_state", &["usleep_range_state", "usleep_range"], ""),
@@ -44,7 +44,10 @@ const PAIRS: [(&str, &[&str], &str); 32] = [
     ),
     ("wait_for_completion_killable", &["wait_for_completion_killable"], ""),
     ("wait_for_completion_state", &["wait_for_completion_state"], ""),
-    ("flush_work", &["__flush_work"], ""),
+    ("flush_work", &["flush_work"], ""),
+    ("flush_delayed_work", &["flush_delayed_work"], ""),
+    ("cancel_work_sync", &["cancel_work_sync"], ""),
+    ("cancel_delayed_work_sync", &["cancel_delayed_work_sync"], ""),
     ("flush_workqueue", &["__flush_workqueue", "flush_workqueue"], ""),
     ("synchronize_rcu", &["synchronize_rcu"], ""),
     ("device_pm_wait_for_dev", &["device_pm_wait_for_dev"], ""),
