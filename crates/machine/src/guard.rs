@@ -243,8 +243,7 @@ impl<'o> Guard<'o> {
         self.define(list, name, &format!("f{threads}:{name} {what}"))
     }
 
-    /// The same by the whole line that makes it, of whatever kind the event is
-    /// (Documentation/trace/kprobetrace.rst).
+    /// The same by the whole line that makes it, of whatever kind the event is.
     pub(crate) fn define(&mut self, list: &str, name: &str, line: &str) -> Result<(), Error> {
         self.announce_probe(list, name)?;
         let step = Step::Write { path: list.into(), value: line.into() };

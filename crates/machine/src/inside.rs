@@ -1,9 +1,8 @@
 //! What callbacks wait for: function probes where the kernel sleeps, takes a contended lock,
 //! loads firmware, moves data over a bus or runs ACPI methods, only where a recording asks for it.
 //!
-//! Kprobes first: those of one function share one entry into the tracer (`kprobe_ftrace_ops`,
-//! kernel/kprobes.c, 6.12), while each fprobe has its own before 6.14. Where a kernel takes no
-//! kprobes, fprobes. The reader (crates/read/src/track/probes.rs) gives a call to the callback
+//! Kprobes first, which every kernel of the laboratory takes; where one takes none, fprobes. The
+//! reader (crates/read/src/track/probes.rs) gives a call to the callback
 //! of its thread. Functions, not devices, are probed: a kernel cannot ask who calls before the
 //! probe has cost what it costs.
 
@@ -20,11 +19,6 @@ use std::collections::BTreeMap;
 /// the core calls itself for each device, and of locks it is the part where others hold them: so
 /// the walk over the devices is no longer. A driver calls the outermost; of those inside the
 /// reader makes parts.
-/// (kernel/time/sleep_timeout.c, kernel/sched/completion.c, kernel/workqueue.c,
-/// kernel/rcu/tree.c, kernel/locking/mutex.c and rwsem.c, drivers/base/power/main.c,
-/// drivers/base/firmware_loader/main.c, drivers/i2c/i2c-core-base.c and -smbus.c,
-/// drivers/spi/spi.c, drivers/mmc/core/core.c, drivers/usb/core/message.c,
-/// drivers/acpi/acpica/nsxfeval.c.)
 const PAIRS: [(&str, &[&str], &str); 35] = [
     ("msleep", &["msleep"], ""),
     ("msleep_interruptible", &["msleep_interruptible"], ""),
@@ -70,39 +64,40 @@ const PAIRS: [(&str, &[&str], &str); 35] = [
 /// The name is the second argument of a request for firmware, and of ACPI's evaluation.
 const NAMED: &str = " name=+0($arg2):string";
 
-/// Mutexes that others hold. When they are had, `contention_end` tells (kernel/locking/mutex.c,
-/// 6.1 to 7.3), which costs a third of a probed return.
+/// Mutexes that others hold. When they are had, `contention_end` tells
+/// (include/trace/events/lock.h, 6.1 and 6.12), which costs less than a probed return.
 const MUTEXES: [(&str, &str); 3] = [
     ("mutex_lock", "__mutex_lock_slowpath"),
     ("mutex_lock_interruptible", "__mutex_lock_interruptible_slowpath"),
     ("mutex_lock_killable", "__mutex_lock_killable_slowpath"),
 ];
 const LOCK: &str = " lock=$arg1";
-/// The event before says which lock it is, as the kernel prints it: not as a probe does.
+/// The event before says which lock it is, as the kernel prints it: not as a probe does. Its flags
+/// have 32 for a mutex (`LCB_F_MUTEX`).
 const CONTENDED: [(&str, &str); 2] =
     [("lock/contention_begin", "flags & 32"), ("lock/contention_end", "")];
 
-/// The mutex that the walk and all its workers take for each device (drivers/base/power/main.c):
-/// where they meet nothing is recorded.
+/// The mutex that the walk and all its workers take for each device: where they meet nothing is
+/// recorded.
 const LIST: &str = "dpm_list_mtx";
 
 /// `wait_event()` is no function: what it does before it sleeps, each time, and after the last
-/// (kernel/sched/wait.c, include/linux/wait.h, 6.1 to 7.3).
+/// (include/linux/wait.h:___wait_event, 6.1 and 6.12).
 const EVENT: [(&str, &str, &str); 2] =
     [("wait_event", "_cal", "prepare_to_wait_event"), ("wait_event", "_ret", "finish_wait")];
 
 /// A completion that is waited for without a limit. The core asks so for every device that
-/// another may depend on (`dpm_wait()`, drivers/base/power/main.c, 6.12), so phases of a
-/// millisecond are half as long again: only where it is asked for.
+/// another may depend on, so phases of a millisecond are half as long again: only where it is
+/// asked for.
 const COMPLETION: &str = "wait_for_completion";
 
-/// `done` is the first field of a completion (include/linux/completion.h, 6.1 to 7.3). Most are
+/// `done` is the first field of a completion (include/linux/completion.h, 6.1 and 6.12). Most are
 /// done, and then nothing is recorded.
 const DONE: &str = " done=+0($arg1):u32";
 const NOT_DONE: &str = "done == 0";
 
-/// What its waiter sleeps in (`do_wait_for_common()`, kernel/sched/completion.c, 6.12), which
-/// tells how long: a return of [`COMPLETION`] would cost where nobody waits.
+/// What its waiter sleeps in, which tells how long: a return of [`COMPLETION`] would cost where
+/// nobody waits.
 const SLEEPS_IN: &str = "schedule_timeout";
 
 /// What gives a mutex away for which somebody waits: called by the one that held it.
@@ -311,7 +306,7 @@ fn define(
     Ok(false)
 }
 
-/// The ways to ask for an event (Documentation/trace/kprobetrace.rst and fprobetrace.rst): the
+/// The ways to ask for an event (Documentation/trace/fprobetrace.rst for those that begin with f): the
 /// last do without the caller, which not all can say.
 fn lines(event: &str, symbol: &str, at: At, given: &str) -> Vec<String> {
     match at {

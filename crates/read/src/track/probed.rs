@@ -21,7 +21,7 @@ pub(super) enum Told {
 }
 
 /// The kernel's own events where somebody begins to wait for a lock, and where it is had
-/// (include/trace/events/lock.h, 6.1 to 7.3).
+/// (include/trace/events/lock.h, 6.1 and 6.12).
 pub(super) const WANTED: &[u8] = b"contention_begin";
 pub(super) const HAD: &[u8] = b"contention_end";
 

@@ -18,8 +18,8 @@ const MAX_DEEP: usize = 64;
 /// (kernel/time/sleep_timeout.c, kernel/time/timer.c, lib/delay.c).
 const LEAVES: [&[u8]; 3] = [b"schedule_timeout", b"usleep_range", b"udelay"];
 
-/// What a completion's waiter sleeps in, and the beginnings of the functions that call it then
-/// (kernel/sched/completion.c, 6.1 to 7.3). Who waits for the completion was said before.
+/// What a completion's waiter sleeps in, and the beginnings of the functions that call it then.
+/// Who waits for the completion was said before.
 const SLEEPS_IN: &[u8] = b"schedule_timeout";
 const COMPLETIONS: [&[u8]; 3] = [b"wait_for_", b"__wait_for_common", b"do_wait_for_common"];
 
@@ -27,7 +27,7 @@ const COMPLETIONS: [&[u8]; 3] = [b"wait_for_", b"__wait_for_common", b"do_wait_f
 /// never slept. Both tell who it is in.
 const EVENT: &[u8] = b"wait_event";
 
-/// What a holder of a mutex calls if somebody waits for it (kernel/locking/mutex.c).
+/// What a holder of a mutex calls if somebody waits for it.
 const UNLOCK: &[u8] = b"mutex_unlock";
 
 /// How far back an entry of the same device and phase is looked for.
