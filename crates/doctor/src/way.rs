@@ -186,3 +186,12 @@ impl Step {
 pub(crate) fn shown(line: u64, text: &str) -> Evidence {
     Evidence { line, text: text.into(), ..Evidence::default() }
 }
+
+/// The interface that a line names: `enp0s31f6`, `wlan0`, `eth0`.
+pub(crate) fn interface(text: &str) -> Option<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.into_iter().find(|w| {
+        let begins = ["en", "eth", "wl", "ww", "usb"].iter().any(|p| w.starts_with(p));
+        begins && w.len() > 3 && w.contains(|c: char| c.is_ascii_digit())
+    })
+}

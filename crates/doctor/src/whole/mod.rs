@@ -16,7 +16,7 @@ pub mod ready;
 use crate::case::Case;
 use crate::rules::abort::ended_early;
 use crate::rules::way::network::taken_back;
-use crate::way::{Kind, Step};
+use crate::way::{Kind, Step, interface};
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 use serde::Serialize;
@@ -323,15 +323,6 @@ fn whole(steps: &[Step], marks: &[(Mark, usize)]) -> Option<WholeWay> {
         line: steps[first.1].line,
         grain_ns: ms(grain),
         rows,
-    })
-}
-
-/// The interface that a line names: `enp0s31f6`, `wlan0`, `eth0`.
-pub(crate) fn interface(text: &str) -> Option<&str> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    words.into_iter().find(|w| {
-        let begins = ["en", "eth", "wl", "ww", "usb"].iter().any(|p| w.starts_with(p));
-        begins && w.len() > 3 && w.contains(|c: char| c.is_ascii_digit())
     })
 }
 
