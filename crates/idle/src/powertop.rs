@@ -1,4 +1,5 @@
-//! What powertop 1.x measured besides the shares of states (powertop.c, display.c, 1.8 to 1.13).
+//! What powertop measured besides the shares of states (powertop.c, display.c, 1.8 to 1.13; the
+//! overview of 2.x).
 
 /// Wake-ups, power and stays of one screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,7 +8,7 @@ pub struct Powertop {
     pub wakeups: Option<i64>,
     /// For how long it looked, thousandths of a second.
     pub interval: Option<i64>,
-    /// What the battery gave, by the estimate of ACPI, thousandths of a watt.
+    /// What the battery gave, as powertop read of ACPI, thousandths of a watt.
     pub watts: Option<i64>,
     /// The mean stay in a state, thousandths of a ms, shallow states first.
     pub stays: Vec<(String, i64)>,

@@ -66,6 +66,16 @@ fn a_lock_that_refused_a_sleep_is_named_with_its_owner() {
     let whole =
         "oak player (PID 5521) blocks sleep:handle-lid-switch, because: \"Playing some media.\"";
     assert!(lock.1.contains(whole), "{lock:?}");
+    // The refusal may name who holds it; one of anything else is none of sleep.
+    let refusal = |what: &str| {
+        format!(
+            "Mar 04 07:00:01 elm systemd-logind[800]: Refusing {what} operation, {what} is inhibited by UID 1000/ada, PID 2100/oak.\n"
+        )
+    };
+    let told = said(&refusal("suspend"));
+    let lock = told.iter().find(|f| f.0 == "way-locked").expect("a lock");
+    assert!(lock.1.contains("oak (PID 2100) holds it"), "{lock:?}");
+    assert!(said(&refusal("poweroff")).iter().all(|f| f.0 != "way-locked"));
     // A desktop that handles the lid holds that lock all the time.
     let desktop =
         "elm    1000 ana  5521 gsd-power  handle-lid-switch  External monitor attached block\n";
@@ -114,4 +124,38 @@ fn the_clock_of_a_restored_kernel_is_no_time_of_resume() {
         spans.map(|t| t.0 / 1_000_000_000).max()
     };
     assert_eq!(longest("9120"), longest("   4"), "hours of a clock that went on");
+}
+
+#[test]
+fn the_way_of_a_sleep_is_of_one_machine_and_one_clock() {
+    let way = |lines: &[(&str, &str)]| {
+        let line = |l: &(&str, &str)| format!("Mar 04 07:{}\n", [l.0, l.1].join(" "));
+        judged(&lines.iter().map(line).collect::<String>()).ways
+    };
+    let entry = ("00:01.000000", "elm kernel: PM: suspend entry (s2idle)");
+    let exit = ("01:41.000000", "elm kernel: PM: suspend exit");
+    let lease = |at: &'static str, host: &str| {
+        (at, format!("{host} NetworkManager[9]: <info> dhcp4 (wlp2s0): state changed new lease"))
+    };
+    let (at, text) = lease("01:42.000000", "elm");
+    let good = way(&[entry, exit, (at, &text)]);
+    assert_eq!(good[0].rows.len(), 2, "{good:?}");
+    let (at, text) = lease("01:42.000000", "oak");
+    assert!(way(&[entry, exit, (at, &text)]).is_empty(), "another machine's address");
+    let (at, text) = lease("02:13.000000", "elm");
+    let set = ("02:12.000000", "elm chronyd[7]: System clock was stepped by 30.000000 seconds");
+    assert!(way(&[entry, exit, set, (at, &text)]).is_empty(), "a clock that was set");
+    let failed = (
+        "00:21.000000",
+        "elm kernel: Freezing user space processes failed after 20.006 seconds (1 tasks refusing to freeze, wq_busy=0):",
+    );
+    let (at, text) = lease("01:42.000000", "elm");
+    assert!(way(&[entry, failed, exit, (at, &text)]).is_empty(), "a sleep that failed");
+    let lo = (
+        "01:41.500000",
+        "elm NetworkManager[9]: <info> device (lo): Activation: successful, device activated.",
+    );
+    let (at, text) = lease("02:20.000000", "elm");
+    let late = way(&[entry, exit, lo, (at, &text)]);
+    assert_eq!(late[0].rows[1].took_ns.0, 39_000_000_000, "a virtual link is no network");
 }

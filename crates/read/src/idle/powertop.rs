@@ -1,5 +1,6 @@
 //! The screen of powertop 1.x, as `powertop -d` prints it or as people copy it: shares of
-//! states, wake-ups, and what caused them. Heads are translated, rows keep their form.
+//! states, wake-ups, and what caused them. Heads are translated, rows keep their form. And the
+//! overview of 2.x: wake-ups, and what caused them.
 
 use super::between::plain;
 use super::column::thousandths;
@@ -17,8 +18,11 @@ const TOP: &str = "Top causes for wakeups";
 
 /// Whether a text has such a screen, or a part of one.
 pub(crate) fn is_powertop(text: &str, asked: &Asked<'_>) -> bool {
-    asked.has_any(&["Wakeups-from-idle", "Avg residency"])
-        && text.lines().map(plain).any(|l| is_head(l) || wakeups(l).is_some())
+    asked.has_any(&["Wakeups-from-idle", "Avg residency", "wakeups/second"])
+        && text
+            .lines()
+            .map(plain)
+            .any(|l| is_head(l) || wakeups(l).is_some() || summary(l).is_some())
 }
 
 /// `Cn                Avg residency       P-states (frequencies)`.
@@ -38,6 +42,44 @@ fn wakeups(line: &str) -> Option<(i64, Option<i64>)> {
     let rest = line.trim_start().strip_prefix(WAKEUPS)?.trim_start().strip_prefix(':')?;
     let interval = rest.split_once("interval:").and_then(|(_, r)| number(r));
     Some((number(rest)?, interval))
+}
+
+/// `Summary: 1012.4 wakeups/second,  0.0 GPU ops/seconds, …` of 2.x.
+fn summary(line: &str) -> Option<i64> {
+    let (front, _) = line.trim_start().strip_prefix("Summary:")?.split_once(" wakeups/second")?;
+    thousandths(front.trim())
+}
+
+/// `The battery reports a discharge rate of 11.4 W`.
+fn discharge(line: &str) -> Option<i64> {
+    let (_, rest) = line.split_once("reports a discharge rate of ")?;
+    let (number, unit) = rest.trim().trim_end_matches('.').split_once(' ')?;
+    let value = thousandths(number)?;
+    match unit.trim() {
+        "W" => Some(value),
+        "mW" => Some(value / 1_000),
+        _ => None,
+    }
+}
+
+/// What 2.x counts.
+const CATEGORIES: [&str; 4] = ["Interrupt", "Process", "Timer", "kWork"];
+
+/// `41.2 ms/s     410.2        Interrupt      [128] i915`: what stands before the kind is how
+/// often a second.
+fn event(line: &str, wakeups: Option<i64>) -> Option<Cause> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|w| CATEGORIES.contains(w)).filter(|at| *at >= 2)?;
+    let rate = thousandths(words[at - 1])?;
+    let used = |w: &str| w.ends_with("/s") || w.ends_with('%');
+    let what = words[at + 1..].join(" ");
+    if !words[..at - 1].iter().any(|w| used(w)) || what.is_empty() {
+        return None;
+    }
+    let share = wakeups
+        .filter(|w| *w > 0)
+        .map_or(0, |all| i64::try_from(i128::from(rate) * 100_000 / i128::from(all)).unwrap_or(0));
+    Some(Cause { name: format!("{} {what}", words[at]), share, rate })
 }
 
 /// `C3 mwait          2.9ms (66.6%)`: the state, its mean stay, and its share.
@@ -83,6 +125,22 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
             screen.told.wakeups = Some(often);
             screen.told.interval = interval;
             screen.states = false;
+        } else if let Some(often) = summary(line) {
+            let watts = screen.told.watts.take();
+            screen.end(name, out);
+            screen.told = Powertop { wakeups: Some(often), watts, ..Powertop::default() };
+            screen.events = true;
+        } else if let Some(watts) = discharge(line) {
+            // It stands above what was counted.
+            if screen.told.wakeups.is_some() {
+                screen.end(name, out);
+            }
+            screen.told.watts = Some(watts);
+        } else if let Some(c) = event(line, screen.told.wakeups).filter(|_| screen.events) {
+            match screen.told.causes.len() {
+                CAUSES => cut += 1,
+                _ => screen.told.causes.push(c),
+            }
         } else if let Some((_, rest)) = line.split_once(POWER).filter(|_| screen.is_open()) {
             screen.told.watts = rest.trim_start().strip_prefix(':').and_then(number);
         } else if line.trim_start().starts_with(TOP) && screen.is_open() {
@@ -108,6 +166,8 @@ struct Screen {
     /// Rows of states may follow, and rows of causes.
     states: bool,
     top: bool,
+    /// Rows of the overview of 2.x may follow.
+    events: bool,
     columns: Vec<String>,
     row: Row,
     told: Powertop,
@@ -185,6 +245,29 @@ mod tests {
         let names: Vec<&str> = told.causes.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names, ["<interrupt> : elm0", "oakd"]);
         assert_eq!(told.stays.last(), Some(&("C4".to_owned(), 3_700)));
+    }
+
+    #[test]
+    fn the_overview_of_2_x_tells_what_wakes_most() {
+        let text = "The battery reports a discharge rate of 11.4 W\nThe energy consumed was 228 J\n\n\
+            Summary: 1000.0 wakeups/second,  0.0 GPU ops/seconds, 0.0 VFS ops/sec and 9.1% CPU use\n\n\
+            \x20               Usage       Events/s    Category       Description\n\
+            \x20            41.2 ms/s     410.0        Interrupt      [128] elm0\n\
+            \x20             9.1%         330.8        Process        [PID 2212] /usr/bin/oak\n\
+            \x20           100.0%                      Device         USB device: Elm\n";
+        let [run] = &runs(text)[..] else { panic!("one run") };
+        let told = run.powertop.as_ref().expect("a screen");
+        assert_eq!((told.wakeups, told.watts), (Some(1_000_000), Some(11_400)));
+        let causes: Vec<(&str, i64, i64)> =
+            told.causes.iter().map(|c| (c.name.as_str(), c.share, c.rate)).collect();
+        assert_eq!(
+            causes,
+            [
+                ("Interrupt [128] elm0", 41_000, 410_000),
+                ("Process [PID 2212] /usr/bin/oak", 33_080, 330_800)
+            ]
+        );
+        assert!(runs("The battery reports a discharge rate of 11.4 W\n").is_empty());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn text(p: &Powertop) -> String {
         out += &wrap(&format!("A stay in {} lasted {} ms in the mean.", safe(state), tenth(*stay)));
     }
     if let Some(watts) = p.watts {
-        out += &wrap(&format!("The battery gave {} W, by the estimate of ACPI.", tenth(watts)));
+        out += &wrap(&format!("The battery gave {} W, as powertop read it.", tenth(watts)));
     }
     out
 }
