@@ -140,9 +140,21 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         });
     }
     given_up(case, &mut told, out);
-    if case.attempts.is_empty() {
-        silent(case, out);
-    }
+    silent(case, out);
+}
+
+/// So long behind a sleep an error of a disk is of that sleep's rules, in ns.
+const BEHIND: i64 = 300_000_000_000;
+
+/// Whether a message stands apart from every sleep of the text: before the first, or long
+/// behind the last one before it.
+fn is_apart(case: &Case, at: usize) -> bool {
+    let m = &case.messages[at];
+    case.attempts.iter().all(|a| {
+        let end = case.messages[..a.end].iter().rev().find_map(|m| m.time);
+        let late = m.time.zip(a.exit.or(end)).is_some_and(|(t, e)| (t - e).0 >= BEHIND);
+        at < a.first || at >= a.end && late
+    })
 }
 
 /// What is printed of a disk that does not answer, or whose link does not: words, what that
@@ -178,7 +190,12 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
             let key = if device.driver.is_empty() { stem } else { &device.name };
             let named = first.text.len() > device.name.len() + 2;
             let at_start = words == CHANGED && !first.text.trim_end().ends_with(CHANGED);
-            if at_start || !first.trust.is_of_a_kernel() || !named || !told.insert(key.to_owned()) {
+            if at_start
+                || !is_apart(case, at)
+                || !first.trust.is_of_a_kernel()
+                || !named
+                || !told.insert(key.to_owned())
+            {
                 continue;
             }
             let begin = first.text.split(words).next().unwrap_or("");
@@ -192,6 +209,8 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
             let code = code.iter().find_map(|w| error(first.text.split_once(w)?.1));
             let often = if all.len() > 1 { format!(" {} times", all.len()) } else { String::new() };
             let said = code.map_or(String::new(), |e| format!(": {}", say::told(e)));
+            let apart =
+                if case.attempts.is_empty() { "" } else { ", apart from the sleeps of the text" };
             let level = if sleeps { Level::Broken } else { Level::Risk };
             let link = sata::said(case, stem);
             let tried = sata::tried(case);
@@ -199,7 +218,7 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
                 .as_ref()
                 .map_or(String::new(), |(words, _)| format!(" The writer says: \"{words}\"."));
             let mut f = Finding::new(("disk-silent", Area::Storage, level), Confidence::Certain)
-                .says(format!("{} {what}{often}{said}.{tells}", say::device(&device)))
+                .says(format!("{} {what}{often}{said}{apart}.{tells}", say::device(&device)))
                 .because(match (&link, sleeps) {
                     (_, true) => {
                         "The link did not change its power state; why, no line that was read says."
@@ -223,12 +242,43 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::Place;
 
     fn ids(texts: &[&str]) -> Vec<String> {
         let lines: Vec<(i64, &str)> = (1..).zip(texts.iter().copied()).collect();
         let mut out = Vec::new();
         judge(&Case::of_log(&lines), &mut out);
         out.into_iter().map(|f| format!("{}: {}", f.id, f.sentence)).collect()
+    }
+
+    #[test]
+    fn disks_that_do_not_answer_are_told_apart_from_sleeps() {
+        let log = |at: i64| {
+            let lines = [
+                (100_000, "PM: suspend entry (deep)"),
+                (105_000, "PM: suspend exit"),
+                (at, "ata1.00: failed command: WRITE DMA"),
+            ];
+            let whole = Case::of_log(&lines);
+            let messages = whole.messages.iter().cloned().collect();
+            let place = Place {
+                mode: "deep",
+                first: 1,
+                last: 2,
+                begun: true,
+                closed: true,
+                ..Place::default()
+            };
+            let mut out = Vec::new();
+            silent(&Case::new(messages, &[place]), &mut out);
+            out.into_iter().map(|f| f.sentence).collect::<Vec<_>>()
+        };
+        let told = log(900_000);
+        assert!(
+            told[0].contains("failed a command, apart from the sleeps of the text"),
+            "{told:?}"
+        );
+        assert!(log(106_000).is_empty(), "what comes behind a sleep is of its own rules");
     }
 
     #[test]
