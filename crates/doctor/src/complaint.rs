@@ -4,7 +4,7 @@
 
 use crate::case::Case;
 use crate::message::{Message, Trust};
-use crate::tongue;
+use crate::tongue::{self, has};
 
 /// What sleeps and wakes a machine.
 const SLEEP: &str = "suspend|sleep|standby|s2idle|s0ix|hibernat|lid closed|closing the lid|closed the lid|power down|powers down";
@@ -49,10 +49,8 @@ const DEAD: [&str; 19] = [
 const AFTER: &str = "after resum|after suspend|after sleep|after wak|after s2idle|after s3|after a suspend|after hibernat|after a sleep|on resume|on wake|upon resume|upon wak|when resum|when wak|when it wakes|following suspend|from suspend|from sleep|from s3|from hibernat|post-resume|post-suspend";
 /// So many words further on stands what did not come to be.
 const FAR: usize = 7;
-
-fn has(lower: &str, any: &str) -> bool {
-    any.split('|').any(|w| lower.contains(w))
-}
+/// Of what is so no more it stands beside.
+const BESIDE: usize = 3;
 
 fn words(lower: &str) -> Vec<&str> {
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '\'';
@@ -149,10 +147,11 @@ fn is_denied(words: &[&str], at: usize) -> bool {
     words[at.saturating_sub(3)..at].iter().any(|w| NEVER.contains(w) || *w == "no")
 }
 
-/// Whether a sentence says that trouble never was, or is over.
-fn is_praise(words: &[&str], lower: &str) -> bool {
+/// Whether a sentence, in small letters, says that trouble never was, or is over.
+pub(crate) fn praises(lower: &str) -> bool {
     const TROUBLE: [&str; 8] =
         ["fail", "problem", "issue", "trouble", "gone", "lost", "broken", "error"];
+    let words = words(lower);
     let never = words.iter().enumerate().any(|(at, w)| {
         let mut next = words[at + 1..].iter().take(3);
         *w == "never"
@@ -163,9 +162,21 @@ fn is_praise(words: &[&str], lower: &str) -> bool {
     never || gone || has(lower, "drain is zero|zero drain|no drain|at no time")
 }
 
-/// Whether a sentence, in small letters, says that trouble never was, or is over.
-pub(crate) fn praises(lower: &str) -> bool {
-    is_praise(&words(lower), lower)
+/// Whether what a sentence tells was while somebody used the machine: "while I was typing".
+fn is_in_use(words: &[&str], lower: &str) -> bool {
+    let does = words.iter().enumerate().filter(|(_, w)| **w == "while").any(|(at, _)| {
+        let mut next = words[at + 1..].iter().take(3);
+        next.any(|w| w.ends_with("ing") && !of_sleep(w))
+    });
+    does || has(lower, "not in sleep|not while asleep")
+}
+
+/// Whether one of so many words behind a denial is of a sleep, or of `others`.
+fn denies(words: &[&str], far: usize, others: &[&str]) -> bool {
+    words.iter().enumerate().any(|(at, w)| {
+        let mut next = words[at + 1..].iter().take(far);
+        NEVER.contains(w) && next.any(|w| of_sleep(w) || others.contains(w))
+    })
 }
 
 /// Whether it takes long: ten seconds and more.
@@ -194,7 +205,7 @@ pub(crate) fn complains(lower: &str) -> bool {
         return true;
     }
     let words = words(lower);
-    if has(lower, ELSEWHERE) || is_praise(&words, lower) {
+    if has(lower, ELSEWHERE) || praises(lower) {
         return false;
     }
     let is = |all: &[&str]| words.iter().any(|w| all.contains(w));
@@ -205,24 +216,18 @@ pub(crate) fn complains(lower: &str) -> bool {
         && by_itself
         && !has(lower, BY_HAND)
         && !words.contains(&"never");
-    let never = words.iter().enumerate().any(|(at, w)| {
-        let mut next = words[at + 1..].iter().take(FAR);
-        NEVER.contains(w) && next.any(|w| of_sleep(w))
-    });
+    let never = denies(&words, FAR, &[]);
     // "It no longer suspends" is one, "it no longer wakes by itself" and "hangs" are none.
     let no_longer = words.windows(3).any(|w| w[0] == "no" && w[1] == "longer" && of_sleep(w[2]));
     if has(lower, "no longer|any more|anymore|any longer") {
-        let near = words.iter().enumerate().any(|(at, w)| {
-            NEVER.contains(w)
-                && words[at + 1..].iter().take(3).any(|w| of_sleep(w) || DOES.contains(w))
-        });
+        let near = denies(&words, BESIDE, &DOES);
         return (near || no_longer) && sleeps && !by_itself;
     }
     let battery = lower.contains("batter") || lower.contains('%');
     let drains = battery
         && has(lower, DRAINS)
         && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"))
-        && !has(lower, "not in sleep|not while asleep|while watching|while playing");
+        && !is_in_use(&words, lower);
     // "Suspend not working", "sleep is broken", "resume fails".
     let undenied = |list: &[&str]| {
         words.iter().enumerate().any(|(at, w)| list.contains(w) && !is_denied(&words, at))
@@ -287,6 +292,7 @@ mod tests {
             "the disk is a dead weight in my old box",
             "i press a key and it wakes immediately from sleep",
             "the battery went down to 90 % while i was typing",
+            "i lost 20% of battery while watching a film before i sent it to sleep",
             "i never had a problem with suspend on this laptop",
             "my laptop has never failed to resume",
             "not a single failed resume in 300 cycles",

@@ -15,7 +15,7 @@ struct Tongue {
     by_hand: &'static str,
     /// That something is not.
     never: &'static str,
-    /// That it is over.
+    /// That it is over; of two words with `+` between, the second stands near behind the first.
     no_more: &'static str,
     /// What a machine does that does not sleep or wake well.
     breaks: &'static str,
@@ -59,7 +59,7 @@ const TONGUES: [Tongue; 3] = [
         by_itself: "tout seul|toute seule|immédiatement|immediatement|aussitôt|tout de suite|sans raison|quelques secondes|en pleine nuit",
         by_hand: "touche|clavier|appui|ouvr|souris",
         never: " pas | jamais | plus | refuse | impossible ",
-        no_more: " ne plus | ne plante plus| ne reste plus| jamais ",
+        no_more: " ne + plus| n'+ plus| jamais ",
         breaks: "fige|plante|gèle|cassé|redémarre",
         dead: "écran noir|noir |noir.|figé|bloqué|gelé|mort|disparu",
         fails: "ne fonctionne pas|ne fonctionne plus|ne marche pas|ne marche plus|ne répond plus|ne répond pas",
@@ -91,7 +91,8 @@ const TONGUES: [Tongue; 3] = [
 /// What is not stands so many bytes from the word for it at most.
 const NEAR: usize = 36;
 
-fn has(lower: &str, any: &str) -> bool {
+/// Whether a text has one of these words, which `|` parts.
+pub(crate) fn has(lower: &str, any: &str) -> bool {
     any.split('|').any(|w| lower.contains(w))
 }
 
@@ -108,6 +109,18 @@ impl Tongue {
             let from = padded.floor_char_boundary(at.saturating_sub(BESIDE));
             let to = padded.ceil_char_boundary((at + len + BESIDE).min(padded.len()));
             !has(&padded[from..to], self.never)
+        })
+    }
+
+    /// Whether a sentence says that something is no more.
+    fn is_over(&self, padded: &str) -> bool {
+        self.no_more.split('|').any(|w| match w.split_once('+') {
+            None => padded.contains(w),
+            Some((a, b)) => padded.match_indices(a).any(|(at, _)| {
+                let from = at + a.len();
+                let to = padded.ceil_char_boundary((from + NEAR).min(padded.len()));
+                padded[from..to].contains(b)
+            }),
         })
     }
 
@@ -131,8 +144,8 @@ impl Tongue {
             let near = &bare[from..bare.ceil_char_boundary((at + NEAR).min(bare.len()))];
             has(near, self.sleep) || has(near, self.wake)
         });
-        // Trouble that is over is none; to wake no more is.
-        if has(padded, self.no_more) {
+        // Trouble that is over is none; to wake no more is, and what works no more behind a sleep.
+        if self.is_over(padded) && !(has(padded, self.after) && has(padded, self.fails)) {
             let over = |list: &str| has(padded, list) && !self.says(padded, list);
             let trouble = over(self.breaks) || over(self.dead) || over(self.drains);
             return never && !by_itself && !trouble && !has(padded, "problem");
@@ -203,6 +216,7 @@ mod tests {
             "Seit dem Update hängt sich der Rechner beim Suspend auf",
             "Mein Notebook wacht nach dem Zuklappen nicht mehr auf, der Bildschirm bleibt schwarz",
             "Le portable se fige à la sortie de veille",
+            "La machine ne se réveille plus de la veille",
             "El portátil se congela al suspender",
             "El wifi deja de funcionar al reanudar",
         ] {
@@ -227,6 +241,7 @@ mod tests {
             "Der Akku wird im Standby nicht leer",
             "Ich hatte nie Probleme mit dem Standby",
             "Le portable ne plante plus à la sortie de veille",
+            "La machine ne se bloque plus au réveil",
             "La batterie ne se vide pas en veille",
             "El portátil ya no se cuelga al suspender",
             "La batería no se agota al suspender",

@@ -636,4 +636,27 @@ mod tests {
         let two = of(Vec::from([cpu(0, 99_000, 0), cpu(1, 99_000, 0), cpu(2, 500, 97_500)]));
         assert_eq!(two.odd(), None, "two are no odd one");
     }
+
+    #[test]
+    fn a_package_that_stands_in_a_shallow_state_is_told_from_one_that_works() {
+        let names = ["Busy%", "CPU%c6", "Pkg%pc2", "Pkg%pc3", "Pkg%pc6"];
+        let of = |cells: [i64; 5]| Run {
+            columns: names.map(String::from).to_vec(),
+            intervals: Vec::from([Interval {
+                machine: names.iter().zip(cells).map(|(c, v)| ((*c).into(), v)).collect(),
+                cpus: Vec::new(),
+            }]),
+            ..Run::default()
+        };
+        let stuck = of([1_200, 95_600, 61_400, 0, 0]);
+        assert_eq!(stuck.stuck_at(), Some(("Pkg%pc2", 61_400, 2)));
+        for other in [
+            [1_200, 95_600, 30_000, 0, 50_000],
+            [1_200, 20_000, 61_400, 0, 0],
+            [40_000, 55_000, 61_400, 0, 0],
+            [1_200, 95_600, 30_000, 0, 0],
+        ] {
+            assert_eq!(of(other).stuck_at(), None, "{other:?}");
+        }
+    }
 }

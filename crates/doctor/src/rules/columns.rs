@@ -181,10 +181,21 @@ fn two_lines(a: &str, b: &str) -> Option<Pair> {
     Some(Pair { name: name.join(" "), was: number(was)?, is: number(is)? })
 }
 
+/// Whether a line has a word for what came after a change.
+fn names_after(line: &str) -> bool {
+    let mark = |c: char| c.is_whitespace() || matches!(c, '|' | '*' | '`' | '"');
+    line.split(mark).any(|w| is(w, &AFTER))
+}
+
 /// The first table of a text: its rows, and the lines that show it.
 fn table<'a>(said: &[&'a Message]) -> Option<(Vec<Pair>, Vec<&'a Message>)> {
     let near = |a: &Message, b: &Message| b.line > a.line && b.line - a.line <= 2;
+    // Each of its forms has a word for what came after, in one of its first three lines.
+    let named: Vec<bool> = said.iter().map(|m| names_after(&m.text)).collect();
     for (i, m) in said.iter().enumerate() {
+        if !named[i..].iter().take(3).any(|n| *n) {
+            continue;
+        }
         let own = cells(&m.text);
         if let Some(columns) = head(&own) {
             let mut last = *m;

@@ -221,12 +221,11 @@ fn is_foreign(case: &Case) -> Option<&Message> {
     const WORDS: usize = 4;
     let dense = |c: char| matches!(c as u32, 0x0e00..=0x0e7f | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af);
     let beyond = |c: char| c.is_alphabetic() && c > '\u{24f}';
+    let word = |w: &&str| w.chars().filter(|c| beyond(*c)).count() > 1;
+    let signs = |text: &str| text.chars().filter(|c| dense(*c)).count();
+    let words = |text: &str| text.split_whitespace().filter(word).count();
     let foreign = |m: &&Message| {
-        let words =
-            m.text.split_whitespace().filter(|w| w.chars().filter(|c| beyond(*c)).count() > 1);
-        let speaks =
-            m.text.chars().filter(|c| dense(*c)).count() >= SIGNS || words.count() >= WORDS;
-        m.trust == Trust::Prose && speaks
+        m.trust == Trust::Prose && (signs(&m.text) >= SIGNS || words(&m.text) >= WORDS)
     };
     case.messages.iter().find(foreign)
 }

@@ -287,11 +287,6 @@ pub(crate) const NOT_FOUND: &str = "hib-none-found";
 /// hibernation before it says so too (kernel/power/swap.c:swsusp_check).
 fn none_found(case: &Case, out: &mut Vec<Finding>) {
     const WORDS: &str = "Image not found (code ";
-    let writes =
-        |m: &Message| m.trust == Trust::Prose && m.text.to_ascii_lowercase().contains("hibern");
-    if !case.messages.iter().any(writes) {
-        return;
-    }
     if !case.attempts.is_empty()
         || !case.parts.is_empty()
         || out.iter().any(|f| f.id.starts_with("hib-"))
@@ -304,6 +299,11 @@ fn none_found(case: &Case, out: &mut Vec<Finding>) {
         .filter_map(|m| Some((m, m.after(WORDS)?.split(')').next()?.parse().ok()?)))
         .collect();
     let Some((_, first)) = said.first() else { return };
+    let writes =
+        |m: &Message| m.trust == Trust::Prose && m.text.to_ascii_lowercase().contains("hibern");
+    if !case.messages.iter().any(writes) {
+        return;
+    }
     let mut codes: Vec<String> = Vec::new();
     for told in said.iter().map(|s| dormouse_base::say::told(s.1)) {
         if !codes.contains(&told) {

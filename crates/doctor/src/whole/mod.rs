@@ -15,7 +15,7 @@ pub mod ready;
 
 use crate::case::Case;
 use crate::rules::abort::ended_early;
-use crate::rules::way::network::taken_back;
+use crate::rules::way::network::{SOON, taken_back};
 use crate::way::{Kind, Step, interface};
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
@@ -128,9 +128,9 @@ pub struct WholeWay {
 }
 
 impl WholeWay {
-    /// All of it.
-    pub fn took(&self) -> Ns {
-        self.rows.iter().fold(Ns::ZERO, |sum, r| Ns(sum.0.saturating_add(r.took_ns.0)))
+    /// Whether its stamps are of whole seconds.
+    pub fn is_coarse(&self) -> bool {
+        self.grain_ns >= Ns(1_000_000_000)
     }
 
     /// From the kernel's return to a mark; nothing where the text has one of them not.
@@ -182,18 +182,25 @@ const ASKED: i64 = 600_000;
 /// A silence is one from here on, in ms.
 const SILENT: i64 = 1_000;
 
-/// The sleeps of a text, in its order: those of which it has two rows and more.
+/// The sleeps of a text, in its order: those of which it has two rows and more, and that did
+/// not fail.
 pub(crate) fn of(case: &Case) -> Vec<WholeWay> {
     let steps = &case.way.steps;
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let failed = failures(case);
+    let fails = |first: u64, last: u64| {
+        failed.get(failed.partition_point(|l| *l < first)).is_some_and(|l| *l <= last)
+    };
     let (mut out, mut at) = (Vec::new(), 0);
     while at < steps.len() {
         let (marks, end) = one(steps, at);
-        let back = marks.iter().find(|m| m.0 == Mark::Back);
-        let slept = |w: &WholeWay| {
-            let first = steps.iter().find(|s| s.line == w.line);
-            first.zip(back).is_none_or(|(a, b)| !failed(case, a, &steps[b.1]))
-        };
-        out.extend(whole(steps, &marks).filter(slept));
+        let back = marks.iter().find(|m| m.0 == Mark::Back).or(marks.last());
+        let lines = marks.first().zip(back).map(|(a, b)| (steps[a.1].line, steps[b.1].line));
+        if lines.is_some_and(|(first, last)| !fails(first, last)) {
+            out.extend(whole(steps, &marks));
+        }
         at = end.max(at + 1);
     }
     out
@@ -208,6 +215,11 @@ pub(crate) fn slept(case: &Case) -> usize {
 fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
     let mut marks: Vec<(Mark, usize)> = Vec::new();
     for (i, s) in steps.iter().enumerate().skip(at) {
+        let back = marks.iter().find(|m| m.0 == Mark::Back).map(|m| m.1);
+        // Behind a clock that was set no time is compared.
+        if back.is_some() && is_set(&steps[i - 1], s) {
+            return (marks, i);
+        }
         let Some(mark) = Mark::of(s) else { continue };
         let Some(&(last, from)) = marks.last() else {
             // What follows a return alone is of that.
@@ -216,16 +228,11 @@ fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
             }
             continue;
         };
-        let back = marks.iter().find(|m| m.0 == Mark::Back).map(|m| m.1);
         let far = match back {
             Some(back) => s.ms - steps[back].ms > WAKE,
             None => last < Mark::Kernel && s.ms - steps[from].ms > ASKED,
         };
         if s.run != steps[from].run || far {
-            return (marks, i);
-        }
-        // Behind a clock that was set no time is compared.
-        if back.is_some_and(|b| is_set(&steps[b..=i])) {
             return (marks, i);
         }
         if mark < Mark::Back && (back.is_some() || last == Mark::Kernel && mark == Mark::Asked) {
@@ -245,13 +252,11 @@ fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
     (marks, steps.len())
 }
 
-/// Whether a clock was set between two lines: one says so, or a service of the time of day
-/// reached its server, and a time without a line stands before that.
-fn is_set(steps: &[Step]) -> bool {
-    let says = |s: &Step| s.text.contains("stepped by") || s.text.contains("Time has been changed");
-    steps
-        .windows(2)
-        .any(|w| w[1].kind == Kind::ClockSet && (says(&w[1]) || w[1].ms - w[0].ms >= SILENT))
+/// Whether a clock was set between two lines: the second says so, or is of a service of the time
+/// of day that reached its server, and a time without a line stands before it.
+fn is_set(a: &Step, b: &Step) -> bool {
+    let says = b.text.contains("stepped by") || b.text.contains("Time has been changed");
+    b.kind == Kind::ClockSet && (says || b.ms - a.ms >= SILENT)
 }
 
 /// What only a sleep that failed says.
@@ -265,20 +270,22 @@ const FAILED: [&str; 7] = [
     "System resumed again",
 ];
 
-/// Whether a sleep between two lines failed: no way of one that slept.
-fn failed(case: &Case, from: &Step, to: &Step) -> bool {
-    let between = |line: u64| (from.line..=to.line).contains(&line);
-    let says = |s: &Step| FAILED.iter().any(|w| s.text.contains(w)) || s.kind == Kind::Refused;
-    let attempts = case.attempts.iter().filter(|a| between(case.messages[a.first].line));
-    attempts.into_iter().any(|a| a.closed && ended_early(case, a))
-        || case.way.steps.iter().any(|s| between(s.line) && says(s))
-        || FAILED.iter().any(|w| case.messages.having(w).any(|(_, m)| between(m.line)))
+/// The lines of a text that are of a sleep that failed, in order.
+fn failures(case: &Case) -> Vec<u64> {
+    let says = |s: &&Step| FAILED.iter().any(|w| s.text.contains(w)) || s.kind == Kind::Refused;
+    let attempts = case.attempts.iter().filter(|a| a.closed && ended_early(case, a));
+    let mut all: Vec<u64> = attempts.map(|a| case.messages[a.first].line).collect();
+    all.extend(case.way.steps.iter().filter(says).map(|s| s.line));
+    all.extend(case.messages.having_any(&FAILED).map(|(_, m)| m.line));
+    all.sort_unstable();
+    all
 }
 
 fn is_taken_back(steps: &[Step], at: usize, by: Kind) -> bool {
-    let run = steps[at].run;
-    let rest: Vec<&Step> = steps[at..].iter().take_while(|s| s.run == run).collect();
-    taken_back(&steps[at], &rest, by).is_some()
+    let s = &steps[at];
+    let near = |x: &&Step| x.run == s.run && x.ms - s.ms < SOON;
+    let rest: Vec<&Step> = steps[at..].iter().take_while(near).collect();
+    taken_back(s, &rest, by).is_some()
 }
 
 /// The rows between marks.
@@ -375,7 +382,8 @@ mod tests {
                 (Mark::Address, 2_000),
             ]
         );
-        assert_eq!(w.took(), Ns(69_000_000_000));
+        let all: i64 = w.rows.iter().map(|r| r.took_ns.0).sum();
+        assert_eq!(all, 69_000_000_000, "rows add up");
         let silence = w.rows[0].silence.as_ref().expect("a lock");
         assert_eq!((silence.after_line, silence.line), (2, 3));
         assert!(w.rows[2].silence.is_none(), "what the kernel did is not a silence");

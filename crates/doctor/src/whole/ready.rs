@@ -19,9 +19,9 @@ pub struct Ready {
 /// A limit holds if so many of a hundred sleeps keep it.
 const HOLD: usize = 95;
 
-/// What one sleep says of a limit, by stamps that are as coarse as its grain.
-fn verdict(took: Ns, grain: Ns, within: Ns) -> Verdict {
-    let coarse = if grain.0 >= 1_000_000_000 { grain.0 } else { 0 };
+/// What one sleep says of a limit, by stamps that may be coarse.
+fn verdict(took: Ns, of: &WholeWay, within: Ns) -> Verdict {
+    let coarse = if of.is_coarse() { of.grain_ns.0 } else { 0 };
     if took.0.saturating_add(coarse) <= within.0 {
         Verdict::Met
     } else if took.0.saturating_sub(coarse) > within.0 {
@@ -31,7 +31,7 @@ fn verdict(took: Ns, grain: Ns, within: Ns) -> Verdict {
     }
 }
 
-/// The gate: met if 95 of 100 sleeps of which the lines tell keep it.
+/// The gate: met if 95 of 100 sleeps are told to keep it; one of which no line tells does not.
 pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
     let Ready { mark, within } = asked;
     let name = Mark::AFTER.iter().find(|m| m.2 == mark).map_or("ready", |m| m.1);
@@ -46,8 +46,7 @@ pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
             span(within)
         ));
     };
-    let count =
-        |v: Verdict| times.iter().filter(|(t, w)| verdict(*t, w.grain_ns, within) == v).count();
+    let count = |v: Verdict| times.iter().filter(|(t, w)| verdict(*t, w, within) == v).count();
     let (n, met, missed) = (times.len(), count(Verdict::Met), count(Verdict::Missed));
     // A sleep of which no line tells may be the one that was late.
     let of_all = told.iter().map(|t| t.report.slept).sum::<usize>().max(all.len());
@@ -56,7 +55,7 @@ pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
         (_, true) => Verdict::Missed,
         _ => Verdict::Unknown,
     };
-    let stamps = if of.grain_ns.0 >= 1_000_000_000 { ", by stamps of whole seconds" } else { "" };
+    let stamps = if of.is_coarse() { ", by stamps of whole seconds" } else { "" };
     let latest = format!("the latest after {}{stamps} (line {})", span(*worst), of.line);
     let what = mark.name();
     let sentence = match whole {

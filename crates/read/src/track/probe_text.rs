@@ -18,10 +18,12 @@ fn symbol(text: &[u8]) -> &[u8] {
     if text.starts_with(b"0x") { b"" } else { &text[..end] }
 }
 
-/// The text in `name="…"`; it may hold blanks. Empty if there is none, or nothing could be read.
+/// The text in `name="…"`; it may hold blanks and quotes. Empty if there is none, or nothing could be read.
 pub(super) fn quoted(text: &[u8]) -> &[u8] {
-    let Some(begin) = text.windows(7).position(|w| w == b" name=\"") else { return b"" };
-    let rest = &text[begin + 7..];
+    const NAME: &[u8] = b"name=\"";
+    let begins = |at: usize| text[at..].starts_with(NAME) && (at == 0 || text[at - 1] == b' ');
+    let Some(begin) = (0..text.len()).find(|at| begins(*at)) else { return b"" };
+    let rest = &text[begin + NAME.len()..];
     let end = rest.iter().rposition(|&b| b == b'"').unwrap_or(rest.len());
     &rest[..end]
 }
@@ -61,6 +63,9 @@ mod tests {
         assert_eq!(quoted(b"(_request_firmware+0x4/0x650) name=\"a b.bin\""), b"a b.bin");
         assert_eq!(quoted(b"(acpi_evaluate_object+0x4/0x300) name=(fault)"), b"");
         assert_eq!(quoted(b"(x) name=\"cut"), b"cut");
+        assert_eq!(quoted(b"(_genpd_power_on+0x4/0x2c0) name=\"a \"b\" c\""), b"a \"b\" c");
+        assert_eq!(quoted(b"(_genpd_power_on+0x4/0x2c0)"), b"");
+        assert_eq!(quoted(b"(x) filename=\"y\""), b"");
         assert_eq!(
             lock(b"(__mutex_lock_slowpath+0x4/0x20) lock=0xffffffffc0a1"),
             Some(0xffff_ffff_c0a1)

@@ -2,6 +2,7 @@
 //! `record --with domains` (crates/machine/src/domains.rs).
 
 use super::Tracker;
+use super::probe_text::quoted;
 use super::switch_names::EVENTS;
 use crate::event::{self, Stamp};
 use dormouse_base::cycle::Switch;
@@ -35,7 +36,7 @@ impl Tracker {
             let open = c.threads.open[usize::from(thread.0)].last();
             let device = open.and_then(|(i, _)| c.cycle.callbacks.get(*i as usize));
             c.cycle.switches.push(Switch {
-                domain: self.names.add_bytes(domain(text)),
+                domain: self.names.add_bytes(quoted(text)),
                 on,
                 phase,
                 device: device.map(|b| b.device),
@@ -57,26 +58,5 @@ impl Tracker {
                 Some(stamp.at),
             ),
         }
-    }
-}
-
-/// The name of `(…) name="gpu"`; it may hold blanks and quotes.
-fn domain(text: &[u8]) -> &[u8] {
-    let begin = text.windows(6).position(|w| w == b"name=\"").map_or(text.len(), |p| p + 6);
-    let rest = &text[begin..];
-    let end = rest.iter().rposition(|&b| b == b'"').unwrap_or(rest.len());
-    &rest[..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_domains_may_hold_anything() {
-        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0) name=\"gpu\""), b"gpu");
-        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0) name=\"a \"b\" c\""), b"a \"b\" c");
-        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0)"), b"");
-        assert_eq!(domain(b"name=\"x"), b"x");
     }
 }

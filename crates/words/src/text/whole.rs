@@ -13,7 +13,7 @@ const MARKS: usize = 42;
 /// The table, where the text tells of any sleep as a whole.
 pub(crate) fn table<'a>(page: &mut Page, ways: impl IntoIterator<Item = &'a WholeWay>) {
     let ways: Vec<&WholeWay> = ways.into_iter().collect();
-    let coarse = ways.iter().any(|w| w.grain_ns.0 >= 1_000_000_000);
+    let coarse = ways.iter().any(|w| w.is_coarse());
     let stamps = if coarse { ", by stamps of whole seconds" } else { "" };
     match ways[..] {
         [] => return,

@@ -31,10 +31,13 @@ struct Lock<'a> {
 
 /// `vlc 1000 ana 5521 vlc sleep:idle Playing some media. block`: a lock that blocks.
 fn blocks<'a>(m: &'a Message) -> Option<Lock<'a>> {
+    if !(m.text.ends_with("block") || m.text.ends_with("block-weak")) {
+        return None;
+    }
     let words: Vec<&str> = m.text.split_whitespace().collect();
     let is_what = |w: &str| w.split(':').all(|p| WHAT.contains(&p));
     let at = words.iter().position(|w| is_what(w)).filter(|at| *at >= 4)?;
-    if !matches!(*words.last()?, "block" | "block-weak") || at + 1 >= words.len() {
+    if !matches!(*words.last()?, "block" | "block-weak") {
         return None;
     }
     let pid = words[at - 2].parse().ok()?;

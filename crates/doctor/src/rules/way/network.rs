@@ -73,7 +73,7 @@ pub(crate) fn taken_back<'a>(s: &Step, rest: &[&'a Step], lost: Kind) -> Option<
 }
 
 /// What is lost so soon was never reached, in ms.
-const SOON: i64 = 5_000;
+pub(crate) const SOON: i64 = 5_000;
 
 /// In which line the machine itself gave up a network that it had: NetworkManager, which stops a
 /// device (src/core/nm-manager.c:do_sleep_wake), wpa_supplicant, the kernel's
