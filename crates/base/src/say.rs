@@ -77,6 +77,13 @@ pub fn date(ms: i64) -> String {
     format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", minute / 60, minute % 60)
 }
 
+/// The same by microseconds since 1970, as logs write it: `2031-02-14T06:20:05.000123+00:00`.
+pub fn stamp(us: i64) -> String {
+    let (seconds, part) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
+    let day = date(us.div_euclid(1_000)).replace(' ', "T");
+    format!("{day}:{:02}.{part:06}+00:00", seconds.rem_euclid(60))
+}
+
 /// A moment of a log with `digits` behind its seconds: `45.678 s` of a kernel's clock,
 /// `Nov 11 22:58:44.910` of the calendar. Logs that name no year are read as of 2000.
 pub fn moment(t: Ns, digits: u32) -> String {

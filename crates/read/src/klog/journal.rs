@@ -1,10 +1,11 @@
-//! Entries of `journalctl -o json`, `json-pretty`, `json-seq`, `json-sse` and
-//! `export`: fields, of which only a few matter here.
+//! Entries of `journalctl -o json`, `json-pretty`, `json-seq`, `json-sse`, `export` and
+//! `verbose`: fields, of which only a few matter here.
 //!
 //! The fields are those of systemd.journal-fields(7). A kernel message keeps the
 //! kernel's own time in `_SOURCE_MONOTONIC_TIMESTAMP`.
 
 use crate::text;
+use dormouse_base::say::stamp;
 use dormouse_base::time::Ns;
 use serde_json::{Map, Value};
 
@@ -31,6 +32,10 @@ pub(super) struct Entry {
     pub kept: Vec<u8>,
     /// The boot it belongs to; empty if not said.
     pub boot: String,
+    /// Machine, program and process that wrote it.
+    host: String,
+    who: String,
+    pid: String,
     /// Not the kernel's.
     foreign: bool,
     exact: bool,
@@ -45,6 +50,8 @@ pub(super) enum Step {
     Taken,
     /// A message of the kernel.
     Whole(Entry),
+    /// A message of a program.
+    Foreign(Entry),
     /// An entry that cannot be read.
     Damaged,
 }
@@ -58,6 +65,8 @@ pub(crate) struct Collector {
     torn: Option<Entry>,
     /// The last field was the message.
     in_message: bool,
+    /// The entry is one of `verbose`, whose fields stand in from the margin.
+    verbose: bool,
 }
 
 impl Collector {
@@ -82,8 +91,12 @@ impl Collector {
             }
             return Step::Taken;
         }
+        if let Some(entry) = cursor(line) {
+            self.verbose = true;
+            return self.export.replace(entry).map_or(Step::Taken, Entry::done);
+        }
         if self.export.is_some() {
-            return self.field(line);
+            return self.field(if self.verbose { line.trim_ascii_start() } else { line });
         }
         let start = line.strip_prefix(b"\x1e").unwrap_or(line);
         let start = start.strip_prefix(b"data: ").unwrap_or(start).trim_ascii();
@@ -95,11 +108,12 @@ impl Collector {
             return object(start);
         }
         if line.starts_with(b"__CURSOR=") {
-            self.export = Some(Entry::default());
+            (self.verbose, self.export) = (false, Some(Entry::default()));
             return self.torn.take().map_or(Step::Taken, |_| Step::Damaged);
         }
         // Somebody wrote into the middle of an entry, or cut its beginning off.
         if FIELDS.iter().any(|f| line.starts_with(f)) {
+            self.verbose = false;
             self.export = Some(self.torn.take().unwrap_or_default());
             return self.field(line);
         }
@@ -192,6 +206,12 @@ impl Entry {
                 self.exact = true;
             }
             b"__REALTIME_TIMESTAMP" => self.kept = value.to_vec(),
+            b"_HOSTNAME" => self.host = String::from_utf8_lossy(value).into_owned(),
+            b"SYSLOG_IDENTIFIER" => self.who = String::from_utf8_lossy(value).into_owned(),
+            b"_COMM" if self.who.is_empty() => {
+                self.who = String::from_utf8_lossy(value).into_owned();
+            }
+            b"_PID" => self.pid = String::from_utf8_lossy(value).into_owned(),
             b"__MONOTONIC_TIMESTAMP" if !self.exact => self.time = micros(),
             _ => {}
         }
@@ -199,11 +219,64 @@ impl Entry {
 
     fn done(self) -> Step {
         match self.message {
-            _ if self.foreign => Step::Taken,
+            Some(_) if self.foreign => Step::Foreign(self),
             Some(_) => Step::Whole(self),
+            None if self.foreign => Step::Taken,
             None => Step::Damaged,
         }
     }
+
+    /// The entry as `journalctl -o short-iso-precise --utc` writes it; nothing without its time
+    /// of day.
+    fn line(&self) -> Option<String> {
+        let kept: i64 = std::str::from_utf8(&self.kept).ok()?.parse().ok()?;
+        let message = String::from_utf8_lossy(self.message.as_deref()?);
+        let host = if self.host.is_empty() { "host" } else { &self.host };
+        let who = match (self.foreign, self.who.is_empty()) {
+            (false, _) => "kernel".to_owned(),
+            (true, true) => "unknown".to_owned(),
+            (true, false) if self.pid.is_empty() => self.who.clone(),
+            (true, false) => format!("{}[{}]", self.who, self.pid),
+        };
+        Some(format!("{} {host} {who}: {message}", stamp(kept)))
+    }
+}
+
+/// What `verbose` begins an entry with: a date and, in brackets, the cursor of the journal, whose
+/// `t` and `m` are the time of day and the time since the start in microseconds, in hexadecimal
+/// (systemd, src/libsystemd/sd-journal/sd-journal.c:sd_journal_get_cursor).
+fn cursor(line: &[u8]) -> Option<Entry> {
+    let at = text::find(line, b" [s=")?;
+    let inside = line[at + 2..].strip_suffix(b"]")?;
+    let field = |name: &[u8]| {
+        let mut fields = inside.split(|b| *b == b';');
+        fields.find_map(|f| std::str::from_utf8(f.strip_prefix(name)?).ok())
+    };
+    let micros = |name: &[u8]| i64::from_str_radix(field(name)?, 16).ok();
+    let time = micros(b"m=").and_then(|m| m.checked_mul(1_000)).map(Ns);
+    let kept = micros(b"t=")?.to_string().into_bytes();
+    Some(Entry { time, kept, boot: field(b"b=")?.to_owned(), ..Entry::default() })
+}
+
+/// Hands on each entry of a structured journal as a line of text, with the number of the line at
+/// which it ends, from 1. Says whether there was any.
+pub(crate) fn as_lines(bytes: &[u8], take: &mut dyn FnMut(u64, &str)) -> bool {
+    let mut collector = Collector::default();
+    let (mut any, mut at) = (false, 0);
+    let mut step = |step: Step, at: u64| {
+        if let Step::Whole(entry) | Step::Foreign(entry) = step
+            && let Some(line) = entry.line()
+        {
+            any = true;
+            take(at, &line);
+        }
+    };
+    for line in bytes.split(|b| *b == b'\n') {
+        at += 1;
+        step(collector.line(line), at);
+    }
+    step(collector.finish(), at);
+    any
 }
 
 #[cfg(test)]
@@ -224,8 +297,8 @@ mod tests {
             time: Some(Ns(micros * 1_000)),
             kept: Vec::new(),
             boot: "b1".into(),
-            foreign: false,
             exact: true,
+            ..Entry::default()
         })
     }
 
@@ -255,6 +328,24 @@ mod tests {
     }
 
     #[test]
+    fn verbose_has_its_times_in_the_cursor() {
+        let head = "Wed 2031-05-14 00:00:01.000007 UTC [s=ab;i=1;b=b1;m=f;t=10;x=ef]";
+        let text =
+            format!("{head}\n    _TRANSPORT=kernel\n    MESSAGE=PM: x\n{head}\n    MESSAGE=PM: y");
+        let entry = |message: &str| {
+            Step::Whole(Entry {
+                message: Some(message.into()),
+                time: Some(Ns(15_000)),
+                kept: b"16".to_vec(),
+                boot: "b1".into(),
+                ..Entry::default()
+            })
+        };
+        assert_eq!(all(&text), [entry("PM: x"), entry("PM: y")]);
+        assert_eq!(all("x [s=a]\ny [s=;t=zz]\n [s=1;t=1]"), []);
+    }
+
+    #[test]
     fn what_hands_and_mails_do_to_export_is_undone() {
         let head = "__CURSOR=c\n_SOURCE_MONOTONIC_TIMESTAMP=7\n_BOOT_ID=b1";
         let text = format!("{head}\n\nI wrote this.\n\n_TRANSPORT=kernel\nMESSAGE=PM: x\n\n");
@@ -269,7 +360,8 @@ mod tests {
 
     #[test]
     fn what_is_not_the_kernels_is_left_and_damage_is_told() {
-        assert_eq!(all(r#"{"MESSAGE":"hello","_TRANSPORT":"stdout"}"#), []);
+        let foreign = all(r#"{"MESSAGE":"hello","_TRANSPORT":"stdout"}"#);
+        assert!(matches!(foreign[..], [Step::Foreign(_)]), "{foreign:?}");
         assert_eq!(all(r#"{"MESSAGE":"PM: "#), [Step::Damaged]);
         assert_eq!(all("{\n\"MESSAGE\":"), [Step::Damaged]);
         assert_eq!(all("{\n}\nvoid f()\n{\n\treturn;\n}\n{"), []);

@@ -41,6 +41,7 @@ use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
 pub(crate) use dress::is_shown;
 pub(crate) use example::Examples;
+pub(crate) use journal::as_lines;
 use journal::{Collector, Step};
 pub use last::last_words;
 pub(crate) use order::{MARKS, turned};
@@ -176,7 +177,7 @@ impl Splitter {
     fn entry(&mut self, step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
         match step {
             Step::NotMine => return false,
-            Step::Taken => {}
+            Step::Taken | Step::Foreign(_) => {}
             Step::Damaged => take(Item::Damaged, at),
             Step::Whole(entry) => {
                 if !self.boot.is_empty() && !entry.boot.is_empty() && self.boot != entry.boot {

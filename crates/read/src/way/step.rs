@@ -182,6 +182,19 @@ pub(super) fn read(asked: &Asked<'_>, letter: bool) -> Vec<Step> {
         return Vec::new();
     }
     let mut r = Reading::default();
+    // A journal whose entries are fields has no lines of its own.
+    let fields: [&[u8]; 2] = [b"__REALTIME_TIMESTAMP", b" [s="];
+    if asked.has_any(&fields) {
+        let whole = klog::as_lines(bytes, &mut |line, text| {
+            if r.out.len() < MOST {
+                r.line(line, text);
+            }
+        });
+        if whole {
+            return r.out;
+        }
+        r = Reading::default();
+    }
     let (mut begin, mut wrapped) = (0, false);
     for (line, raw) in (1..).zip(bytes.split(|b| *b == b'\n')) {
         if r.out.len() >= MOST {
@@ -359,7 +372,8 @@ fn is_brief(line: &str) -> bool {
 /// What stands behind `+0100 `, the zone of a time.
 fn behind_offset(words: &str) -> &str {
     let zone = words.strip_prefix(['+', '-']).and_then(|w| w.split_once(' '));
-    let is = |z: &str| z.len() == 4 && z.bytes().all(|b| b.is_ascii_digit());
+    let digits = |z: &str| z.bytes().all(|b| b.is_ascii_digit() || b == b':');
+    let is = |z: &str| (z.len() == 4 || z.len() == 5 && z.as_bytes()[2] == b':') && digits(z);
     zone.filter(|z| is(z.0)).map_or(words, |z| z.1)
 }
 
@@ -460,7 +474,13 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
         return None;
     }
     let rest = text[first.len()..].trim_start();
-    // The day of the week stands before the month.
+    // The day of the week stands before the month, or before a date of numbers.
+    let numbers =
+        rest.as_bytes().get(4) == Some(&b'-') && rest.starts_with(|c: char| c.is_ascii_digit());
+    if letters == 3 && numbers {
+        let at = text.len() - rest.len();
+        return spaced(rest).map(|(stamp, len)| (stamp, at + len));
+    }
     if rest.starts_with(char::is_alphabetic) {
         let at = text.len() - rest.len();
         return dated(rest).filter(|_| letters == 3).map(|(stamp, len)| (stamp, at + len));
@@ -471,6 +491,17 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
         .filter(|d| (1..=2).contains(&d.len()) && d.bytes().all(|c| c.is_ascii_digit()))?;
     let end = text.len() - rest.len() + day.len();
     clock(text, &text[..end], end + 1)
+}
+
+/// `2031-05-14 00:01:21 CEST` of `journalctl -o short-full`, with its zone.
+fn spaced(text: &str) -> Option<(Stamp<'_>, usize)> {
+    let (stamp, end) = dated(text)?;
+    let rest = text.get(end..)?.strip_prefix(' ')?;
+    let zone = rest.split(' ').next().unwrap_or("");
+    let named = (2..=5).contains(&zone.len()) && zone.bytes().all(|b| b.is_ascii_uppercase());
+    let offset = zone.len() >= 3 && zone.starts_with(['+', '-']);
+    let zone = if named || offset { 1 + zone.len() } else { 0 };
+    Some((stamp, end + zone))
 }
 
 /// `23:04:26.858` at `at`.
@@ -540,6 +571,70 @@ mod tests {
         assert_eq!((all[1].2, all[2].2), (Kind::Sleeps, Kind::Back));
         assert_eq!(all[3], (3, 25_202_000, Kind::Took(1_900), all[0].3));
         assert!(read("12:00:00 cron: nothing about it").is_empty());
+    }
+
+    #[test]
+    fn a_journal_has_the_same_steps_in_each_of_its_forms() {
+        let entries = [
+            ("systemd-logind", 1_000_000, "The system will suspend now!"),
+            ("systemd-sleep", 1_250_000, "Performing sleep operation 'suspend'..."),
+            ("kernel", 1_400_000, "PM: suspend entry (deep)"),
+            ("kernel", 31_400_000, "PM: suspend exit"),
+            ("systemd", 31_900_000, "Finished systemd-suspend.service - System Suspend."),
+        ];
+        let of = |form: &dyn Fn(&str, i64, &str) -> String| {
+            let text: String = entries.iter().map(|(who, us, say)| form(who, *us, say)).collect();
+            let steps = read(&text);
+            steps.iter().map(|s| (s.kind, s.ms - steps[0].ms)).collect::<Vec<_>>()
+        };
+        // 2031-05-14 00:00:00 in UTC.
+        let day = 1_936_828_800_000_000;
+        let clock = |us: i64| format!("00:00:{:02}.{:06}", us / 1_000_000, us % 1_000_000);
+        let pid = |who: &str| if who == "kernel" { who.into() } else { format!("{who}[7]") };
+        let precise = of(&|who, us, say| format!("May 14 {} box {}: {say}\n", clock(us), pid(who)));
+        assert_eq!(precise.len(), entries.len());
+        assert_eq!(precise[4], (Kind::Ended, 30_900));
+        let transport = |who: &str| if who == "kernel" { "kernel" } else { "journal" };
+        let export = of(&|who, us, say| {
+            format!(
+                "__CURSOR=x\n__REALTIME_TIMESTAMP={}\n_TRANSPORT={}\nSYSLOG_IDENTIFIER={who}\n\
+                 _PID=7\n_HOSTNAME=box\nMESSAGE={say}\n\n",
+                day + us,
+                transport(who)
+            )
+        });
+        assert_eq!(export, precise);
+        let json = of(&|who, us, say| {
+            format!(
+                "{{\"MESSAGE\":\"{say}\",\"_TRANSPORT\":\"{}\",\"SYSLOG_IDENTIFIER\":\"{who}\",\
+                 \"__REALTIME_TIMESTAMP\":\"{}\",\"_PID\":\"7\"}}\n",
+                transport(who),
+                day + us
+            )
+        });
+        assert_eq!(json, precise);
+        let verbose = of(&|who, us, say| {
+            format!(
+                "Wed 2031-05-14 {} UTC [s=ab;i=1;b=cd;m={:x};t={:x};x=ef]\n    _TRANSPORT={}\n    \
+                 SYSLOG_IDENTIFIER={who}\n    MESSAGE={say}\n",
+                clock(us),
+                us,
+                day + us,
+                transport(who)
+            )
+        });
+        assert_eq!(verbose, precise);
+        let coarse = |steps: &[(Kind, i64)]| {
+            steps.iter().map(|(kind, ms)| (*kind, (ms + 1_000) / 1_000)).collect::<Vec<_>>()
+        };
+        let full = of(&|who, us, say| {
+            format!("Wed 2031-05-14 {} CEST box {}: {say}\n", &clock(us)[..8], pid(who))
+        });
+        assert_eq!(coarse(&full), coarse(&precise));
+        let unit = of(&|who, us, say| {
+            format!("Wed 2031-05-14 {} CEST box {who}.service[7]: {say}\n", &clock(us)[..8])
+        });
+        assert_eq!(coarse(&unit), coarse(&precise));
     }
 
     #[test]
