@@ -81,7 +81,7 @@ fn is_idle(words: &[&str]) -> bool {
 /// Whether a sentence, in small letters, says that something is dead behind a sleep.
 fn is_dead(lower: &str) -> bool {
     let words = words(lower);
-    if has(lower, AFTER) && is_idle(&words) {
+    if has(lower, AFTER) && (is_idle(&words) || is_missing(&words)) {
         return true;
     }
     let at = words.iter().position(|w| DEAD.contains(w));
@@ -110,6 +110,55 @@ pub(crate) fn is_calmed(case: &Case) -> bool {
             let lower = s.to_ascii_lowercase();
             has(&lower, CALM) && !has(&lower, "?|if |whether|says that|claims")
         })
+    })
+}
+
+/// What is there again after a sleep.
+const THERE: [&str; 30] = [
+    "wifi",
+    "wi",
+    "wlan",
+    "network",
+    "networks",
+    "networking",
+    "internet",
+    "sound",
+    "audio",
+    "display",
+    "screen",
+    "picture",
+    "image",
+    "video",
+    "signal",
+    "bluetooth",
+    "touchpad",
+    "trackpad",
+    "touchscreen",
+    "keyboard",
+    "mouse",
+    "camera",
+    "webcam",
+    "usb",
+    "ethernet",
+    "backlight",
+    "output",
+    "connection",
+    "touch",
+    "input",
+];
+/// What is no thing that is missing.
+const FAULTS: [&str; 10] = [
+    "problem", "problems", "issue", "issues", "error", "errors", "trouble", "drops", "loss",
+    "failures",
+];
+
+/// "No wifi after resume".
+fn is_missing(words: &[&str]) -> bool {
+    words.iter().enumerate().any(|(at, w)| {
+        let mut next = words[at + 1..].iter().take(3);
+        *w == "no"
+            && next.clone().take(2).any(|w| THERE.contains(w))
+            && !next.any(|w| FAULTS.contains(w))
     })
 }
 
@@ -228,6 +277,10 @@ pub(crate) fn complains(lower: &str) -> bool {
         && has(lower, DRAINS)
         && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"))
         && !is_in_use(&words, lower);
+    let costly = sleeps
+        && has(lower, "consum|power draw|draws")
+        && has(lower, "high|ton of|lots of|too much|a lot|excessive|huge")
+        && !is_in_use(&words, lower);
     // "Suspend not working", "sleep is broken", "resume fails".
     let undenied = |list: &[&str]| {
         words.iter().enumerate().any(|(at, w)| list.contains(w) && !is_denied(&words, at))
@@ -241,7 +294,7 @@ pub(crate) fn complains(lower: &str) -> bool {
     let broken = sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS)) || fails;
     let named = sleeps || words.iter().any(|w| of_sleep(w));
     let late = named && (has(lower, LATE) || takes_long(&words));
-    wakes || is_dead(lower) || never || drains || late || broken
+    wakes || is_dead(lower) || never || drains || costly || late || broken
 }
 
 #[cfg(test)]
@@ -262,6 +315,10 @@ mod tests {
             "the board fails to resume from standby",
             "lost 34% overnight",
             "the battery drains while suspended",
+            "no wifi after resume, nothing in the log",
+            "there is no sound after wake",
+            "high power consumption in s2idle, about 5 w",
+            "it consumes a ton of power while it sleeps",
             "my touchpad is gone after waking",
             "bluetooth stops working after suspend",
             "the keyboard doesn't respond after resume",
@@ -275,6 +332,7 @@ mod tests {
             "i cannot suspend my laptop anymore",
             "suspend does not work anymore",
             "takes 40 seconds to wake up from sleep",
+            "mt0e: no wi-fi after suspend",
             "the hang of 6.8 is solved, but now the wifi is gone after resume",
         ] {
             assert!(complains(said), "{said}");
@@ -299,6 +357,9 @@ mod tests {
             "the bug where the laptop does not wake is gone",
             "i could not reproduce the hang on resume",
             "wifi was never gone after resume",
+            "no wifi problems after resume",
+            "no error in the log after suspend",
+            "low power consumption in suspend",
             "my old laptop did not wake from sleep",
             "suspend is not broken on this board",
             "it no longer hangs on resume",

@@ -7,6 +7,7 @@ use crate::finding::{Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust};
 use crate::reason::NONE;
 use crate::remedy::{self, cut};
+use crate::tested;
 use std::collections::HashMap;
 
 /// So many sentences above an excerpt say what it is, and so many below it.
@@ -154,13 +155,15 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
         let begins = match first {
             "solved" | "resolved" => mine,
             "closing" => matches!(next, "this" | "it"),
-            "fixed" => matches!(next, "in" | "by" | "with"),
+            "fixed" => matches!(next, "in" | "by" | "with" | "on" | "upstream"),
             _ => false,
         };
+        let works = of_sleep.iter().any(|w| said.contains(w))
+            && (said.contains("works now") || said.contains("works") && said.contains("thank"));
         // Names and addresses are resolved, too.
         let what = ["this", "it ", "it's", "issue", "problem", "bug", "that", "thread", "case"];
         let of_it = || what.iter().any(|w| said.contains(w));
-        let says = begins || OVER.iter().any(|w| said.contains(w)) && of_it();
+        let says = begins || works || OVER.iter().any(|w| said.contains(w)) && of_it();
         // One of two troubles is over, and the other is not.
         let open = [
             "not ",
@@ -187,7 +190,9 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
         if marked.iter().any(|w| said.trim_start().starts_with(w)) {
             return true;
         }
-        says && !said.starts_with("if ") && !open.iter().any(|w| said.contains(w))
+        // What follows a comma says how it was.
+        let clause = if begins { said.split([',', ';']).next().unwrap_or(&said) } else { &said };
+        says && !said.starts_with("if ") && !open.iter().any(|w| clause.contains(w))
     };
     let prose = || case.messages.iter().filter(|m| m.trust == Trust::Prose);
     let found = prose().find(over)?;
@@ -249,7 +254,8 @@ pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
     let wraps = |m: &[Message]| m.iter().all(is_sentence) && has(&joined(&m[0], &m[1]), &AHEAD);
     let past = case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps);
     let over = closed(case);
-    if !past && over.is_none() && denial.is_none() {
+    let tried = tested::answered(case);
+    if !past && over.is_none() && denial.is_none() && tried.is_none() {
         return;
     }
     let mut places: HashMap<u64, usize> = HashMap::new();
@@ -269,6 +275,12 @@ pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
             && denied::is_quoted(case, f)
         {
             denied::lower(f, words, m);
+            continue;
+        }
+        if let Some((words, m)) = &tried
+            && denied::is_quoted(case, f)
+        {
+            tested::lower(f, words, m);
             continue;
         }
         match (first, over) {

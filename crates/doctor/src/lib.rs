@@ -22,6 +22,7 @@
 //! | whether a writer complains of a sleep, in English and three more tongues | `complaint`, `tongue` |
 //! | headings that part two measurements | `border` |
 //! | whose quoted log the writer denies for his machine, and what helped him | `denied`, `remedy` |
+//! | what works with a change that somebody tried | `tested` |
 //! | what comments of a configuration tell | `noted` |
 //! | what its writer gives as a reason, where no rule has one | `reason` |
 //! | messages, values and cycles as evidence | `evidence` |
@@ -77,6 +78,7 @@ pub mod stack;
 mod stage;
 pub mod stands;
 pub mod switch;
+mod tested;
 pub mod timer;
 mod tongue;
 pub mod trouble;

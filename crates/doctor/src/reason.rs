@@ -8,7 +8,7 @@ use crate::message::Message;
 pub(crate) const NONE: &str = "No rule finds what ";
 
 /// How people name one.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 15] = [
     "cause turned out to be",
     "turned out to be caused by",
     "culprit turned out to be",
@@ -23,6 +23,7 @@ const WORDS: [&str; 14] = [
     "the cause was",
     "the reason was",
     "is caused by",
+    ", cause was",
 ];
 
 /// Who is not sure says so.

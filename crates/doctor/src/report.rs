@@ -207,7 +207,9 @@ impl Report {
             return Some(First::Doubt(doubt, not_judged.or(told)));
         }
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, ..) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => First::Answer(f),
+            (ALARM, Level::Note, _) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => {
+                First::Answer(f)
+            }
             (HELD | DRIVER, Level::Note, None) => First::Answer(f),
             _ if f.over => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),

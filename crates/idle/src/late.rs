@@ -32,6 +32,8 @@ pub struct Thread {
     /// Its process, if the row says it: two tests have two.
     #[serde(skip)]
     pub pid: Option<u64>,
+    /// Its priority of real time, if the row says it; 0 is a normal task.
+    pub priority: Option<u64>,
     /// Time between two wake-ups, in us, if the row says it.
     pub interval_us: Option<u64>,
     /// Wake-ups, if they are told.
@@ -199,6 +201,8 @@ pub struct Beside {
     pub differs: Vec<Differs>,
     /// What each set `/dev/cpu_dma_latency` to, in us.
     pub dma_latency_us: [Option<u64>; 2],
+    /// The priority of real time that all threads of each had, if its rows say so.
+    pub priority: [Option<u64>; 2],
 }
 
 /// What two tests say of idle states, where a setting that keeps CPUs out of them is in one.
@@ -242,6 +246,14 @@ impl Beside {
     }
 }
 
+impl Test {
+    /// The priority that all of its threads had; 0 where one of them was a normal task.
+    pub fn priority(&self) -> Option<u64> {
+        let all: Option<Vec<u64>> = self.threads.iter().map(|t| t.priority).collect();
+        all?.into_iter().min()
+    }
+}
+
 /// Two tests of one program beside each other.
 pub fn beside(a: &Test, b: &Test) -> Option<Beside> {
     let worst = |t: &Test| t.worst().map(|w| (w.number, w.most));
@@ -262,6 +274,7 @@ pub fn beside(a: &Test, b: &Test) -> Option<Beside> {
         bound: a.bound && b.bound,
         differs: differs(a, b),
         dma_latency_us: [a.dma_latency_us, b.dma_latency_us],
+        priority: [a.priority(), b.priority()],
     })
 }
 

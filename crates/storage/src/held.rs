@@ -135,6 +135,29 @@ fn below(path: &str, parent: &str) -> bool {
     path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Whether `name` is a device of USB right below another: ports stand behind the number of the
+/// bus, whose root hub is `usb1` (drivers/usb/core/usb.c:usb_alloc_dev, 6.12).
+fn is_usb_child(name: &str, parent: &str) -> bool {
+    let port = |p: &str| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit());
+    let Some((bus, ports)) = name.split_once('-') else { return false };
+    if !port(bus) || !ports.split('.').all(port) {
+        return false;
+    }
+    match name.rsplit_once('.') {
+        Some((hub, _)) => hub == parent,
+        None => parent.strip_prefix("usb") == Some(bus),
+    }
+}
+
+/// What hangs on a hub that is active, where no file counts it, and is active too.
+fn awake_on(knobs: &Knobs, hub: &Power) -> Option<Vec<String>> {
+    let active = |p: &Power| p.is_active() == Some(true);
+    let below = |p: &&Power| is_usb_child(p.name(), hub.name()) && active(p);
+    let names = knobs.power.values().filter(below).map(|p| p.name().to_string());
+    let names: Vec<String> = names.filter(|_| active(hub) && hub.children.is_none()).collect();
+    (!names.is_empty()).then_some(names)
+}
+
 /// Devices that settings say are awake, and why: those that hold themselves first.
 pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
     let mut out = Vec::new();
@@ -155,6 +178,8 @@ pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
             let own = |q: &&&Power| !list.iter().any(|r| below(&q.path, &r.path));
             let names = list.iter().filter(own).map(|q| q.name().to_string()).collect();
             Why::Children { count, names }
+        } else if let Some(names) = awake_on(knobs, p) {
+            Why::Children { count: names.len() as u64, names }
         } else if p.is_active() == Some(true) {
             let never = p.times[1] == Some(0);
             let unused = p.usage.is_some() && p.children.is_some();
@@ -324,6 +349,25 @@ mod tests {
                 held("ata1", children(&["host0"])),
             ]
         );
+    }
+
+    #[test]
+    fn a_hub_of_usb_is_kept_awake_by_what_hangs_on_it() {
+        let mut k = Knobs::default();
+        for (device, file, value) in [
+            ("usb3", "runtime_status", "active"),
+            ("3-2", "runtime_status", "active"),
+            ("3-2.4", "runtime_status", "active"),
+            ("3-2.4", "control", "on"),
+            ("usb4", "runtime_status", "active"),
+        ] {
+            k.take(&std::format!("/sys/bus/usb/devices/{device}/power/{file}"), value);
+        }
+        let of = |name: &str| by_settings(&k).into_iter().find(|h| h.name == name).map(|h| h.why);
+        let child = |name: &str| Some(Why::Children { count: 1, names: vec![name.to_string()] });
+        assert_eq!((of("usb3"), of("3-2")), (child("3-2"), child("3-2.4")));
+        assert_eq!(of("3-2.4"), Some(Why::Forbidden));
+        assert!(matches!(of("usb4"), Some(Why::Unexplained { .. })));
     }
 
     #[test]

@@ -108,7 +108,17 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         let who = ran.as_ref().map_or(who, |(_, device, function, took)| {
             format!(" {function} of {} took {} of it.", say::device(device), say::span(*took))
         });
+        let silence = if who.is_empty() { pause::silence(case, *at, *t) } else { None };
+        let who = silence.as_ref().map_or(who, |(m, device, gap)| {
+            format!(
+                " {} of it pass without a word before \"{}\": {} is the suspect.",
+                say::span(*gap),
+                m.text.trim(),
+                say::device(device)
+            )
+        });
         evidence.extend(ran.as_ref().map(|r| r.0));
+        evidence.extend(silence.as_ref().map(|s| s.0));
         let others = others(case, *at, name, *t);
         evidence.push(m);
         let took = if t.0 % 10_000_000 == 0 {
@@ -123,7 +133,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
                 None => "See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.",
             })
             .of_function(ran.as_ref().map(|r| r.2))
-            .of_devices(ran.map(|r| r.1))
+            .of_devices(ran.map(|r| r.1).or(silence.map(|s| s.1)))
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())
             .costs(*t)

@@ -1,6 +1,7 @@
 //! Alarms and clocks (kernel/time/alarmtimer.c:alarmtimer_suspend).
 
-use super::abort::failed;
+use super::abort::{ended_early, failed};
+use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -18,8 +19,20 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let busy = of(-16);
     if !busy.is_empty() {
-        let f = Finding::new(("clock-alarm-abort", Area::Clock, Level::Note), Confidence::Certain)
-            .says("An alarm was due within 2 s, so the alarm timer refused the sleep (EBUSY). No driver is at fault.")
+        let said = "An alarm was due within 2 s, so the alarm timer refused the sleep (EBUSY). No driver is at fault.";
+        // One that comes upon an alarm is no fault; a machine that never sleeps for them is.
+        let tries = || case.attempts.iter().filter(|a| !a.inside);
+        let refused = |a: &Attempt| {
+            let lines = case.of(a).iter().map(|m| m.line);
+            ended_early(case, a) && lines.into_iter().any(|l| busy.iter().any(|m| m.line == l))
+        };
+        let all = tries().count();
+        let (level, said) = match all > 1 && tries().all(refused) {
+            true => (Level::Risk, format!("None of the {all} attempts to sleep succeeded. {said}")),
+            false => (Level::Note, said.to_owned()),
+        };
+        let f = Finding::new(("clock-alarm-abort", Area::Clock, level), Confidence::Certain)
+            .says(said)
             .look("Find who holds it (clockid 8 or 9 in /proc/*/fdinfo), or try again after it.")
             .of_error(-16)
             .shown_by(lines(busy));

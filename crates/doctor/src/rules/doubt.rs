@@ -22,7 +22,10 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     if found.iter().any(|f| f.level != Level::Note) {
         return None;
     }
-    let cut = case.attempts.iter().rfind(|a| !a.inside).and_then(|a| ends_down(case, a));
+    // Of what is over it was told how it ended.
+    let over = found.iter().any(|f| f.over);
+    let cut = case.attempts.iter().rfind(|a| !a.inside).filter(|_| !over);
+    let cut = cut.and_then(|a| ends_down(case, a));
     // What a night cost was told with its figures.
     let cost = found.iter().any(|f| matches!(f.id, "night-cost" | "night-rate"));
     // Trouble of a machine that did not sleep is another matter.
@@ -34,9 +37,11 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         .filter(|_| slept && earlier::closed(case).is_none() && !is_calmed(case))
         .filter(|t| {
             let lower = t.1.to_ascii_lowercase();
-            let of_cost = ["drain", "batter", "lost ", "loses", "losing", "%"];
+            let of_cost = ["drain", "batter", "lost ", "loses", "losing", "%", "consum", "power"];
             !(cost && of_cost.iter().any(|w| lower.contains(w)))
-        });
+        })
+        // What a finding names is explained by it.
+        .filter(|t| !names(t.1).any(|n| found.iter().any(|f| f.sentence.contains(n))));
     let mut words = Vec::new();
     if let Some((first, _)) = cut {
         words.push(format!(
@@ -78,6 +83,18 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
 
 /// So many letters of a sentence are quoted.
 const MOST: usize = 160;
+
+/// What a sentence names besides plain words: `foo-bar`, `baz.service`, `0000:00:14.0`.
+fn names(said: &str) -> impl Iterator<Item = &str> {
+    const LONG: usize = 6;
+    let edge = |c: char| !c.is_alphanumeric();
+    said.split([' ', '"', '`', '(', ')', ',']).map(move |w| w.trim_matches(edge)).filter(|w| {
+        w.len() >= LONG
+            && w.contains(['-', '_', ':', '.'])
+            && w.contains(char::is_alphabetic)
+            && !["non-", "s0i", "re-", "auto-", "post-", "pre-"].iter().any(|p| w.starts_with(p))
+    })
+}
 
 /// So many lines may follow what the core says last of a way down: more are of a machine that
 /// runs.
@@ -341,6 +358,15 @@ mod tests {
         assert_eq!(said("**Solved by two parameters.** It wakes now"), None);
         assert!(said("Is this solved?").is_some() && said("It is not solved yet").is_some());
         assert!(said("It came from the resolved address, through systemd-resolved").is_some());
+    }
+
+    #[test]
+    fn names_are_told_from_plain_words() {
+        let all: Vec<&str> =
+            names("`foo-hook` fails on every suspend on non-Elm hardware (0000:00:14.0).")
+                .collect();
+        assert_eq!(all, ["foo-hook"]);
+        assert_eq!(names("It never wakes up at 10:15, post-resume.").count(), 0);
     }
 
     #[test]

@@ -213,12 +213,14 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
                 if case.attempts.is_empty() { "" } else { ", apart from the sleeps of the text" };
             let level = if sleeps { Level::Broken } else { Level::Risk };
             let link = sata::said(case, stem);
+            let resets = sata::resets(case, stem);
+            let again = resets.as_ref().map_or("", |r| &r.0);
             let tried = sata::tried(case);
             let tells = tried
                 .as_ref()
                 .map_or(String::new(), |(words, _)| format!(" The writer says: \"{words}\"."));
             let mut f = Finding::new(("disk-silent", Area::Storage, level), Confidence::Certain)
-                .says(format!("{} {what}{often}{said}{apart}.{tells}", say::device(&device)))
+                .says(format!("{} {what}{often}{said}{apart}.{again}{tells}", say::device(&device)))
                 .because(match (&link, sleeps) {
                     (_, true) => {
                         "The link did not change its power state; why, no line that was read says."
@@ -232,6 +234,7 @@ fn silent(case: &Case, out: &mut Vec<Finding>) {
                 })
                 .of_devices([device])
                 .shown_by(lines(all.iter().copied().take(2).chain(link.as_ref().map(|l| l.line))))
+                .shown_by(lines(resets.iter().map(|r| r.1)))
                 .shown_by(tried.map(|(_, m)| Evidence { doubtful: true, ..Evidence::from(m) }));
             f.about.error = code;
             out.push(f);

@@ -157,6 +157,10 @@ fn mismatch_of(said: &[&Message]) -> (&'static str, &'static str) {
             "What the image's kernel keeps of its architecture does not fit this kernel, so it was not read: another build or another memory map.",
             same,
         ),
+        None if said.iter().any(|m| m.has("system identifier")) => (
+            "systemd did not resume from the image: the names of the system that were kept with it (os-release) are not those of the system that boots, its initrd included. No kernel was asked for it.",
+            "Compare what \"Reported hibernation image\" names with os-release of the system and of its initrd: an image built anew or an update between hibernating and booting changes them.",
+        ),
         _ => (
             "The image was made by another kernel or on another machine, so it was not read.",
             same,

@@ -5,8 +5,9 @@ use crate::border;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::{Message, Trust};
+use crate::message::{Message, Trust, seconds};
 use crate::stage::phase_took;
+use crate::tested;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -38,7 +39,7 @@ fn measured(case: &Case, out: &mut Vec<Finding>) {
         {
             all.push(Under { heading, line: m, phases: Vec::new() });
         } else if let Some(under) = all.last_mut()
-            && let Some((way, name, took)) = phase_took(m)
+            && let Some((way, name, took)) = timed(m)
         {
             under.phases.push((way, name, took, m));
         }
@@ -66,7 +67,7 @@ fn measured(case: &Case, out: &mut Vec<Finding>) {
     let words = pairs.iter().map(|(p, (then, _))| {
         let by = ((then.0 - p.2.0) as f64 * 100.0 / p.2.0 as f64).round();
         let sign = if by > 0.0 { "+" } else { "" };
-        format!("{} of devices {} -> {} ms ({sign}{by} %)", p.1, say::ms(p.2), say::ms(*then))
+        format!("{} {} -> {} ms ({sign}{by} %)", p.1, say::ms(p.2), say::ms(*then))
     });
     let words: Vec<String> = words.collect();
     let shown = pairs.iter().flat_map(|(p, (_, m))| [p.3, *m]);
@@ -83,6 +84,26 @@ fn measured(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(lines(shown))
             .shown_by([a.line, b.line].map(|m| Evidence { doubtful: true, ..Evidence::from(m) })),
     );
+}
+
+/// A phase, or a step of an image, of which a message says how long it took.
+fn timed(m: &Message) -> Option<(Direction, String, Ns)> {
+    if let Some((way, name, took)) = phase_took(m) {
+        return Some((way, format!("{name} of devices"), took));
+    }
+    // kernel/power/snapshot.c and swap.c:swsusp_show_speed (6.12).
+    let (words, rest) = m.text.split_once(" kbytes in ")?;
+    let words = words.rsplit(": ").next().unwrap_or(words);
+    let (verb, size) = words.split_once(' ')?;
+    size.parse::<u64>().ok()?;
+    let (way, name) = match verb {
+        "Allocated" => (Direction::Suspend, "making room for the image"),
+        "Copied" => (Direction::Suspend, "copying the image"),
+        "Wrote" => (Direction::Suspend, "writing the image"),
+        "Read" => (Direction::Resume, "reading the image"),
+        _ => return None,
+    };
+    Some((way, name.to_owned(), seconds(rest)?))
 }
 
 /// So many phases are told.
@@ -154,26 +175,52 @@ fn with_and_without(sentence: &str) -> Option<[Share; 2]> {
 /// stands above `Signed-off-by:` of a mail with a patch describes what it mends
 /// (Documentation/process/submitting-patches.rst), but for what a heading tells apart.
 pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
+    one_of_two(findings);
     let prose = |m: &&Message| !m.trust.is_of_a_kernel();
     let begins = |word: &str| {
         let found = case.messages.iter().filter(prose).find(|m| m.text.trim().starts_with(word));
         found.map(|m| m.line)
     };
-    let Some(signed) = begins("Signed-off-by: ") else { return };
+    let fixes = fixes(case);
+    let Some(signed) = fixes.into_iter().chain(begins("Signed-off-by: ")).min() else { return };
     let subject = || {
         let mut head = case.messages.iter().filter(prose).filter(|m| m.line < signed);
         head.any(|m| m.text.starts_with("Subject: ") && m.text.contains("[PATCH"))
     };
-    if !subject() && begins("Fixes: ").is_none() && begins("diff --git ").is_none() {
+    if !subject() && fixes.is_none() && begins("diff --git ").is_none() {
         return;
     }
+    let tried = tested::with_the_patch(case);
     let parted = case.messages.iter().filter(prose).any(|m| border::heading(&m.text).is_some());
     let above = |e: &Evidence| e.line > 0 && e.line < signed;
     for f in findings.iter_mut().filter(|f| f.level != Level::Note && !parted) {
         if f.evidence.iter().all(above) {
             f.sentence += " The text is a patch: its log is taken as one of the kernel without it.";
+            if let Some((words, m)) = &tried {
+                f.sentence += &format!(" Of the kernel with it the patch says: \"{words}\".");
+                f.evidence.push(Evidence { doubtful: true, ..Evidence::from(*m) });
+            }
         }
     }
+}
+
+/// What is slow in one of two measurements is told by both.
+fn one_of_two(findings: &mut [Finding]) {
+    let shown = |f: &Finding| f.evidence.iter().map(|e| e.line).collect::<Vec<u64>>();
+    let Some(both) = findings.iter().find(|f| f.id == MEASURED).map(shown) else { return };
+    let told = |f: &Finding| f.evidence.iter().all(|e| both.contains(&e.line));
+    let slow = |f: &&mut Finding| f.level == Level::Slow && f.id != MEASURED && told(f);
+    findings.iter_mut().filter(slow).for_each(|f| f.level = Level::Note);
+}
+
+/// Where the text of a patch names the change that it mends: `Fixes: 0123456789ab ("…")`.
+fn fixes(case: &Case) -> Option<u64> {
+    let named = |m: &&Message| {
+        let rest = m.text.trim().strip_prefix("Fixes: ").and_then(|r| r.split_once(" (\""));
+        let hash = |h: &str| h.len() >= 8 && h.bytes().all(|b| b.is_ascii_hexdigit());
+        !m.trust.is_of_a_kernel() && rest.is_some_and(|(h, _)| hash(h))
+    };
+    case.messages.iter().find(named).map(|m| m.line)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, thousandths};
-use crate::stack;
 use crate::stage::passed;
 use crate::waits;
+use crate::{said, stack};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -327,6 +327,22 @@ pub(super) fn longest(case: &Case, end: usize, took: Ns) -> Option<(&Message, De
     most.then(|| (m, owner(of), function, Ns(time)))
 }
 
+/// The time in which half of a phase and more passed without a word, where the line that ends it
+/// is an error of a device: that line, the device, and the time. The phase ended in the message
+/// at `end` and took `took`.
+pub(super) fn silence(case: &Case, end: usize, took: Ns) -> Option<(&Message, Device, Ns)> {
+    let last = &case.messages[end];
+    let inside = |m: &&Message| passed(m, last).is_none_or(|gap| gap <= Ns(took.0 + CALLBACK));
+    let kernel = |m: &&Message| m.trust.is_of_a_kernel() && passed(m, last).is_some();
+    let ran: Vec<&Message> =
+        case.messages[..=end].iter().rev().filter(kernel).take_while(inside).collect();
+    let gaps = ran.windows(2).filter_map(|w| Some((passed(w[1], w[0])?, w[0])));
+    let (gap, m) = gaps.max_by_key(|g| g.0)?;
+    let device = waits::speaker(&m.text).filter(|_| said::complains(&m.text))?;
+    let most = gap.0 >= took.0 / 2 && gap.0 <= took.0.saturating_add(1_000_000_000);
+    (most && gap.0 >= SLOW).then_some((m, device, gap))
+}
+
 /// `pca 1-0074: PM: pci_pm_resume+0x0/0x110 returned 0 after 9415 usecs`.
 fn returned(m: &Message) -> Option<(&str, &str, i64)> {
     let (head, rest) = m.text.split_once(" returned ")?;
@@ -483,6 +499,25 @@ mod tests {
         assert_eq!(told.map(|t| t.1.name), Some("0000:03:00.0".into()));
         // What took less than half explains no phase.
         assert!(longest(&Case::of_log(&[log[1], log[3]]), 1, Ns::from_ms(3_710)).is_none());
+    }
+
+    #[test]
+    fn a_silence_that_an_error_of_a_device_ends_names_it() {
+        let log = [
+            (1_000, "PM: suspend entry (s2idle)"),
+            (1_100, "oakport 0000:00:1c.3: workaround enabled"),
+            (9_300, "elmhid 3-7:1.3: suspend error -5"),
+            (9_350, "PM: suspend devices took 8.300 seconds"),
+        ];
+        let of = |log: &[(i64, &str)], took| {
+            let case = Case::of_log(log);
+            silence(&case, log.len() - 1, Ns::from_ms(took)).map(|s| (s.1.name, s.2))
+        };
+        assert_eq!(of(&log, 8_300), Some(("3-7:1.3".into(), Ns::from_ms(8_200))));
+        assert_eq!(of(&log, 20_000), None, "less than half of it");
+        let mut fine = log;
+        fine[2].1 = "elmhid 3-7:1.3: all is well";
+        assert_eq!(of(&fine, 8_300), None, "no error");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
+use crate::formats;
 use crate::logs::is_another;
 use crate::message::{Message, Trust};
 use crate::stage;
@@ -47,13 +48,15 @@ fn is_of_a_loader(m: &Message) -> bool {
         "barebox ",
         "GNU GRUB ",
     ];
-    !m.trust.is_of_a_kernel() && LOADERS.iter().any(|w| m.text.trim_start().starts_with(w))
+    // A console without stamps is one block.
+    let stamped = m.trust.is_of_a_kernel() && m.time.is_some();
+    !stamped && LOADERS.iter().any(|w| m.text.trim_start().starts_with(w))
 }
 
 /// The log of a boot ends in a sleep, and the next boot follows. A hibernation boots to come
 /// back; `grep` leaves no other lines, and none of an end.
 fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
-    let said = case.of(a);
+    let said = &case.messages[a.first..with_loader(case, a)];
     let at = said.iter().position(boots)?;
     // What a firmware says without a time stands before, and the next clock begins anew.
     let mut clock = None;
@@ -77,7 +80,10 @@ fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
     // What stood on lines that are no messages was left out, and may have been its end.
     let inside = first.line..boot.line;
     let left_out = case.omitted.iter().any(|l| inside.contains(l) && !case.boots.contains(l));
-    let omits = |m: &Message| m.text.contains("...") && !m.trust.is_of_a_kernel();
+    // The kernel's own lines of work that goes on have dots, too.
+    let own =
+        |m: &Message| stage::begins(m).is_some() || formats::all().recognise(&m.text).is_some();
+    let omits = |m: &Message| m.text.contains("...") && !m.trust.is_of_a_kernel() && !own(m);
     let omitted = said[..at].iter().any(|m| omits(m) && !is_of_a_loader(m));
     if left_out || omitted || boot.line <= first.line {
         return None;
@@ -90,16 +96,43 @@ fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
             "another boot follows: the machine did not come back from it, or lost its power there"
         }
     };
+    let cause = reset_cause(&said[at..]);
+    let named = cause.map_or(String::new(), |(_, c)| {
+        let c: String = c.chars().take(CAUSE).collect();
+        format!(" It names the cause of its reset: {c}.")
+    });
     let shown = [first].into_iter().chain((last.line != first.line).then_some(last)).chain([boot]);
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
             .says(format!(
-                "The log of a boot ends in the sleep of line {}{mode}, and {follows}. No line that was read shows how far it came after that.",
+                "The log of a boot ends in the sleep of line {}{mode}, and {follows}.{named} No line that was read shows how far it came after that.",
                 first.line
             ))
             .look("A second time with no_console_suspend, or pm_trace (it sets the clock), tells where it stopped; a battery that ran empty tells nothing of the kernel.")
-            .shown_by(lines(shown)),
+            .shown_by(lines(shown.chain(cause.map(|c| c.0)))),
     )
+}
+
+/// So many letters of a cause are shown.
+const CAUSE: usize = 60;
+
+/// Where the lines of an attempt end, with those of a boot loader right behind an attempt that
+/// has no end: a console shows them without stamps.
+fn with_loader(case: &Case, a: &Attempt) -> usize {
+    let rest = &case.messages[a.end..];
+    let at = rest.iter().take(FEW).position(is_of_a_loader).filter(|_| !a.closed);
+    at.map_or(a.end, |at| a.end + (at + 1 + FEW).min(rest.len()))
+}
+
+/// What a boot loader says of why the board was reset: `Reset cause: WDOG` (U-Boot,
+/// print_cpuinfo of several boards), `Reset Status: …`.
+fn reset_cause(said: &[Message]) -> Option<(&Message, &str)> {
+    said.iter().find_map(|m| {
+        let (name, cause) = m.text.trim().split_once(": ")?;
+        let known = ["reset cause", "reset status", "reset reason", "boot reason"];
+        let is = known.iter().any(|k| name.eq_ignore_ascii_case(k));
+        (is && !cause.trim().is_empty()).then(|| (m, cause.trim()))
+    })
 }
 
 fn mode(a: &Attempt) -> String {

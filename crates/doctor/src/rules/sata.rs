@@ -64,6 +64,21 @@ pub(super) fn said<'a>(case: &'a Case, port: &str) -> Option<Said<'a>> {
     Some(Said { line, words })
 }
 
+/// How often the link of a port was reset, and how fast it came back last (drivers/ata/
+/// libata-eh.c:ata_eh_reset, libata-core.c:sata_print_link_status, 6.12); nothing of one reset.
+pub(super) fn resets<'a>(case: &'a Case, port: &str) -> Option<(String, &'a Message)> {
+    let of_port = |m: &&Message| {
+        m.trust.is_of_a_kernel() && m.text.split(['.', ':']).next().unwrap_or_default() == port
+    };
+    let all = case.messages.having("hard resetting link").map(|(_, m)| m).filter(of_port);
+    let all: Vec<&Message> = all.collect();
+    let last = all.last()?;
+    let up = case.messages.having("SATA link up ").map(|(_, m)| m).filter(of_port).last();
+    let speed = up.and_then(|m| m.after("SATA link up ")?.split(" (").next());
+    let speed = speed.map_or(String::new(), |s| format!("; it came back at {}", s.trim()));
+    (all.len() > 1).then(|| (format!(" Its link was reset {} times{speed}.", all.len()), *last))
+}
+
 /// Settings and parts that people try with a disk.
 const TRIED: [&str; 17] = [
     "lpm",

@@ -60,6 +60,7 @@ fn row(line: &str) -> Option<Thread> {
     let row = Thread {
         number: rest[..end].parse().ok()?,
         pid,
+        priority: value(line, "P:"),
         interval_us: value(line, "I:"),
         count: Some(value(line, "C:")?),
         least: value(line, "Min:")?,

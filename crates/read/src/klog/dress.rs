@@ -3,6 +3,7 @@
 
 use super::prefix;
 use crate::{months, text};
+use dormouse_doctor::border;
 use memchr::memchr3;
 
 /// U+00A0: some mail programs put it for one of two blanks.
@@ -162,6 +163,18 @@ fn is_message(text: &[u8]) -> bool {
     let told = text.split(|b| *b == b' ').filter(|w| !w.is_empty()).count() > 3;
     let named = text.first().is_some_and(u8::is_ascii_lowercase) && text[..who].contains(&b' ');
     CORE.iter().any(|c| text.starts_with(c)) || who > 0 && told && named
+}
+
+/// The heading of a measurement, with its colon, and the message that follows it in marks of
+/// code: ``Before: `PM: … took 3 seconds` - as it was``.
+pub(super) fn measured(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    memchr::memchr(b'`', line)?;
+    let body = prefix::quotes(line);
+    let at = memchr::memchr(b'`', body)?;
+    let (heading, rest) = (body[..at].trim_ascii_end(), &body[at + 1..]);
+    let message = &rest[..memchr::memchr(b'`', rest)?];
+    let known = std::str::from_utf8(heading).is_ok_and(|h| border::heading(h).is_some());
+    (known && is_message(message)).then_some((heading, message))
 }
 
 /// Without words of a person that stand right ahead of a message of the core, as a page leaves
@@ -362,6 +375,20 @@ mod tests {
             "`PM: suspend exit` came",
         ] {
             assert!(!is_shown(told.as_bytes()), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_message_behind_a_heading_of_a_measurement_is_told_apart() {
+        let of = |line: &'static str| measured(line.as_bytes());
+        let parts = |a: &'static str, b: &'static str| Some((a.as_bytes(), b.as_bytes()));
+        assert_eq!(
+            of("> Before: `PM: hibernation: Wrote 9 kbytes in 2 seconds` - as it was"),
+            parts("Before:", "PM: hibernation: Wrote 9 kbytes in 2 seconds")
+        );
+        for none in ["Before: `a b`", "Then: `PM: suspend exit`", "Before: PM: suspend exit", "`x`"]
+        {
+            assert_eq!(of(none), None, "{none}");
         }
     }
 

@@ -168,7 +168,7 @@ fn is_heading(line: &[u8]) -> bool {
     let marks = line.iter().take_while(|b| **b == b'#').count();
     let Some(title) = line[marks..].strip_prefix(b" ").filter(|_| marks <= 6) else { return false };
     let word = |w: &&[u8]| w.len() > 1 && w.iter().all(|b| b.is_ascii_alphabetic());
-    title.first().is_some_and(u8::is_ascii_uppercase)
+    title.first().is_some_and(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
         && title.split(|b| *b == b' ').filter(word).count() >= WORDS
 }
 
@@ -236,6 +236,10 @@ impl Splitter {
             return;
         }
         let line = &line[..line.len().min(MAX_LINE)];
+        if let Some((heading, message)) = dress::measured(line) {
+            self.record(Record::default().saying(heading), rest, at, take);
+            return self.record(Record::default().saying(message), rest, at, take);
+        }
         let plain = dress::plain(line);
         let line = plain.as_deref().unwrap_or(line);
         match line.trim_ascii() {

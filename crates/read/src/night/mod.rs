@@ -24,7 +24,7 @@ mod round;
 mod table;
 mod tool;
 
-use dormouse_doctor::night::charge::{Charge, Gauge, Side, Teller};
+use dormouse_doctor::night::charge::{Charge, Gauge, Side, Teller, Window};
 use dormouse_doctor::night::machine::Hardware;
 use dormouse_doctor::night::report::Report;
 use dormouse_doctor::night::round::{self as rounds, End, Round};
@@ -386,7 +386,15 @@ impl Reading {
             return Some(0);
         }
         self.cycles |= tool::is_head_of_cycles(lower);
-        if let Some((ms, share)) = Some(text).filter(|_| self.cycles).and_then(tool::cycle) {
+        if let Some(tool::Cycle { ms, share, power }) =
+            Some(text).filter(|_| self.cycles).and_then(tool::cycle)
+        {
+            let seconds = i64::try_from(ms / 1_000).ok().filter(|s| *s > 0);
+            if let Some((seconds, power)) = seconds.zip(power) {
+                let window =
+                    Window { seconds, power: Some(power), of_sleep: true, ..Window::default() };
+                self.push(at, text, Fact::Window(window));
+            }
             let deep = ms.saturating_mul(u64::try_from(share).unwrap_or(0)) / 100_000;
             self.push(at, text, Fact::Slept(Some(ms / 1_000)));
             self.push(at, text, Fact::Report(Report::Slept { ms, early: false }));

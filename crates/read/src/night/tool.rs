@@ -49,12 +49,30 @@ pub(crate) fn is_head_of_cycles(lower: &str) -> bool {
     lower.contains("duration") && (lower.contains("hw sleep") || lower.contains("hardware sleep"))
 }
 
-/// A row of such a table: the length in ms, and the share in thousandths of a per cent.
-pub(crate) fn cycle(text: &str) -> Option<(u64, i64)> {
-    let mut words = text.split([' ', '\t', '|']).filter(|w| !w.is_empty());
-    let ms = words.by_ref().find(|w| w.contains(':')).and_then(clock)?;
-    let share = words.find_map(|w| crate::idle::column::thousandths(w.strip_suffix('%')?))?;
-    (ms > 0 && (0..=100_000).contains(&share)).then_some((ms, share))
+/// A row of such a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cycle {
+    /// Its length in ms.
+    pub ms: u64,
+    /// The share of it that the hardware slept, in thousandths of a per cent.
+    pub share: i64,
+    /// What the battery gave, in uW, if the row says.
+    pub power: Option<i64>,
+}
+
+/// The row of such a table that a line is. The time at which a cycle began stands before its
+/// length, and that before the share.
+pub(crate) fn cycle(text: &str) -> Option<Cycle> {
+    let words: Vec<&str> =
+        text.split([' ', '\t', '|', '\u{2502}']).filter(|w| !w.is_empty()).collect();
+    let percent = |w: &&str| crate::idle::column::thousandths(w.strip_suffix('%')?);
+    let at = words.iter().position(|w| percent(w).is_some())?;
+    let share = percent(&words[at])?;
+    let ms = words[..at].iter().rev().find(|w| w.contains(':')).and_then(|w| clock(w))?;
+    // Thousandths of a watt.
+    let watts = |w: &&str| crate::idle::column::thousandths(w.strip_suffix('W')?);
+    let power = words[at..].iter().find_map(watts).map(|mw| mw.saturating_mul(1_000));
+    (ms > 0 && (0..=100_000).contains(&share)).then_some(Cycle { ms, share, power })
 }
 
 /// `Userspace wasn't asleep at least 0:01:30`: the cycle above ended before its alarm.
@@ -166,8 +184,15 @@ mod tests {
     #[test]
     fn rows_of_cycles_are_read() {
         assert!(is_head_of_cycles("name    duration   hw sleep"));
-        assert_eq!(cycle("foo=1   0:00:50   61.5%   GPIO"), Some((50_000, 61_500)));
-        assert_eq!(cycle("| 2 | 1:00:00 | 99.10% |"), Some((3_600_000, 99_100)));
+        let of = |t: &str| cycle(t).map(|c| (c.ms, c.share, c.power));
+        assert_eq!(of("foo=1   0:00:50   61.5%   GPIO"), Some((50_000, 61_500, None)));
+        assert_eq!(of("| 2 | 1:00:00 | 99.10% |"), Some((3_600_000, 99_100, None)));
+        assert_eq!(
+            of(
+                "\u{2502} 2031-03-04 23:41:34 \u{2502} 0:00:14 \u{2502} 93.5% \u{2502} 62.1% \u{2502} -0.05% \u{2502} 5.14W \u{2502}"
+            ),
+            Some((14_000, 93_500, Some(5_140_000)))
+        );
         assert_eq!(cycle("0:00:50 and no more"), None);
     }
 

@@ -86,6 +86,11 @@ pub(super) fn text(t: &Test, top: usize, beside: bool) -> String {
             grouped(n)
         ));
     }
+    if t.priority() == Some(0) {
+        out += &wrap(
+            "It ran as a normal task (P: 0), which others keep waiting: no latency of real time.",
+        );
+    }
     if !beside {
         out += &wrap(&format!("{UNKNOWN}{}", held(t.dma_latency_us)));
     }
@@ -204,9 +209,22 @@ fn differs(b: &Beside) -> String {
     {
         out += &wrap(&format!("/dev/cpu_dma_latency was set to {x} us and to {y} us."));
     }
+    let ran = b.priority.map(|p| (p == Some(0), p.unwrap_or(0)));
+    let normal = match ran {
+        [(true, _), (false, p @ 1..)] => Some((0, p)),
+        [(false, p @ 1..), (true, _)] => Some((1, p)),
+        _ => None,
+    };
+    if let Some((side, p)) = normal {
+        out += &wrap(&format!(
+            "\"{}\" ran as a normal task (P: 0), the other with priority {p}: what a normal task \
+             waits for is no latency of real time.",
+            label(side)
+        ));
+    }
     let idle: Vec<&Differs> = b.differs.iter().filter(|d| d.of_idle).collect();
     let Some(side) = idle.first().map(|d| d.side) else {
-        let why = match b.differs.is_empty() {
+        let why = match b.differs.is_empty() && normal.is_none() {
             true => "What changed between them the text does not say, and so not",
             false => "That does not prove",
         };

@@ -5,6 +5,8 @@ use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{errno, function, ms3, time, wrong};
+use dormouse_base::say::span;
+use dormouse_base::time::Ns;
 use dormouse_storage::held::{Broken, Held, Pointless, Refused, Short, Why, Wrong};
 use dormouse_storage::knobs::{Knobs, Power, Status};
 use dormouse_storage::recording::Trace;
@@ -209,13 +211,33 @@ fn answer(a: &Answer<'_>) -> String {
                         "No device is held awake by the last measurement; {} was active in the first.",
                         safe(was.name())
                     ),
-                    None => "No device is held awake, and none was resumed for nothing.".into(),
+                    None => rests(a).unwrap_or_else(|| {
+                        "No device is held awake, and none was resumed for nothing.".into()
+                    }),
                 },
                 // Nothing was seen asleep either.
                 false => "Nothing here says whether a device is held awake.".into(),
             }
         }
     }
+}
+
+/// How long the one device whose files were read slept.
+fn rests(a: &Answer<'_>) -> Option<String> {
+    let mut all = a.knobs.power.values();
+    let p = all.next().filter(|p| p.status == Some(Status::Suspended))?;
+    let [Some(awake), Some(asleep)] = p.times else { return None };
+    let sum = awake.checked_add(asleep).filter(|n| *n > 0)?;
+    let ms = |n: u64| span(Ns(i64::try_from(n.saturating_mul(1_000_000)).unwrap_or(i64::MAX)));
+    let share = asleep.saturating_mul(100) / sum;
+    (all.next().is_none() && a.traces.is_empty()).then(|| {
+        format!(
+            "{} sleeps: suspended now, and for {} of {} ({share} %).",
+            safe(p.name()),
+            ms(asleep),
+            ms(sum)
+        )
+    })
 }
 
 /// `active (445.9 s of 447.2 s)`.

@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::night::machine::Owner;
 use crate::night::{Fact, Item};
+use crate::rules::abort::ended_early;
 use crate::rules::{irq, wake};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -158,7 +159,8 @@ fn soon(all: &[Turn<'_>], case: &Case, out: &mut Vec<Finding>) {
         .find(|w| !w[0].1.0 && w[1].1.0 && (0..SOON).contains(&(w[1].1.1 - w[0].1.1)));
     let Some([woke, slept]) = pair else { return };
     // What was refused is tried again.
-    if all.len() >= TURNS || out.iter().any(|f| f.area == Area::Abort) {
+    let failed = case.attempts.iter().any(|a| ended_early(case, a));
+    if all.len() >= TURNS || failed || out.iter().any(|f| f.area == Area::Abort) {
         return;
     }
     let f = Finding::new(("wake-again", Area::Mode, Level::Note), Confidence::Certain)

@@ -371,10 +371,12 @@ fn windows(case: &Case) -> Option<Finding> {
     } else {
         ""
     };
+    let longest = all.iter().map(|w| w.1.seconds).max().unwrap_or(0);
+    let short = if longest < SHORT { TOO_SHORT } else { "" };
     let start = if all.len() == 1 { "It drew" } else { "Row by row it drew" };
     Some(
         Finding::new(("night-cost", Area::Mode, Level::Note), Confidence::Likely)
-            .says(format!("{start} {}{more}, by the figures of the text.{awake}{uneven} No rule finds what cost it.", list.join("; ")))
+            .says(format!("{start} {}{more}, by the figures of the text.{awake}{uneven}{short} No rule finds what cost it.", list.join("; ")))
             .shown_by([Evidence::from(*first)])
             .shown_by(all.iter().skip(1).take(ROWS - 1).map(|w| Evidence::from(w.0))),
     )

@@ -299,10 +299,17 @@ fn cycles<'a>(all: &[(&'a Item, &Report)]) -> Vec<Cycle<'a>> {
 pub(in crate::rules) fn slept_shares(case: &Case) -> Vec<Share> {
     let mut slept = None;
     let mut out = Vec::new();
-    for (item, r) in reports(case) {
+    let all = reports(case);
+    // What a sentence says of a cycle, a row of the table says again.
+    let mut rows = all.iter().filter(|r| matches!(r.1, Report::Hardware { ms: 0, .. })).count();
+    for (item, r) in all {
         let thousandths = match r {
             Report::Slept { ms, .. } => {
                 slept = Some(*ms);
+                continue;
+            }
+            Report::NoHardware if rows > 0 => {
+                rows -= 1;
                 continue;
             }
             Report::NoHardware => Some(0),

@@ -79,6 +79,21 @@ fn by_kernel(case: &Case, a: &Attempt) -> Option<i64> {
     (stood > 0).then(|| stood.saturating_add(ran) / 1_000_000)
 }
 
+/// How long an attempt slept by a clock that goes on in s2idle, as that of x86 does, in ms: a
+/// jump behind the last words of the way down (drivers/acpi/ec.c:acpi_ec_enter_noirq,
+/// kernel/power/suspend.c:s2idle_loop, 6.12).
+fn by_jump(case: &Case, a: &Attempt) -> Option<i64> {
+    const LAST: [&str; 2] = ["EC: interrupt blocked", "suspend-to-idle"];
+    const JUMP: i64 = 10_000;
+    let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
+    let said: Vec<&Message> = case.of(a).iter().filter(timed).collect();
+    let jump = said.windows(2).filter(|w| LAST.iter().any(|l| w[0].has(l))).find_map(|w| {
+        let ms = (w[1].time?.0 - w[0].time?.0) / 1_000_000;
+        (ms >= JUMP).then_some(ms)
+    })?;
+    Some(a.exit.zip(a.entry).map_or(jump, |(to, from)| ((to.0 - from.0) / 1_000_000).max(jump)))
+}
+
 /// What timekeeping says stood still in an attempt, in ns; 0 if it says nothing.
 fn stood(case: &Case, a: &Attempt) -> i64 {
     case.of(a).iter().filter_map(timekeeping).map(|t| t.0).fold(0, i64::saturating_add)
@@ -87,7 +102,9 @@ fn stood(case: &Case, a: &Attempt) -> i64 {
 /// Lengths of the sleeps of a text, each with its first line, in ms: by the kernel's own word,
 /// else by the clock on the wall.
 pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
-    let own = |a: &Attempt| Some((case.messages[a.first].line, by_kernel(case, a)?));
+    let own = |a: &Attempt| {
+        Some((case.messages[a.first].line, by_kernel(case, a).or_else(|| by_jump(case, a))?))
+    };
     let slept = |a: &&Attempt| a.closed && !a.inside && !abort::ended_early(case, a);
     let told = case.attempts.iter().filter(slept).filter_map(own);
     let mut told: Vec<(u64, i64)> = told.collect();

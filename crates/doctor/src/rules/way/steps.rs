@@ -362,8 +362,8 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
         t.split(['[', '(']).next().unwrap_or("").rsplit(' ').next().unwrap_or("").to_string()
     };
     let who = program(&s.text);
-    let told =
-        out.iter().any(|f| f.id == "way-wait" && f.evidence.iter().any(|e| e.line == s.line));
+    let tells = |f: &Finding| matches!(f.id, "way-wait" | "way-unit-timeout");
+    let told = out.iter().any(|f| tells(f) && f.evidence.iter().any(|e| e.line == s.line));
     // A unit that did not stop is another rule's.
     let stops = s.text.contains("State 'stop-");
     if stops || gap < WAITED || who.is_empty() || who != program(&before.text) || told {

@@ -22,6 +22,42 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     hooks(steps, out);
     asked_again(steps, out);
     killed(steps, out);
+    timed_out(steps, out);
+}
+
+/// The unit of which a line says that its time was over.
+fn over(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once("]: ")?.1.split_once(": ")?;
+    let over = rest.contains("start operation timed out") || rest.contains("result 'timeout'");
+    let kind = [".service", ".mount", ".socket", ".device"].iter().any(|k| name.ends_with(k));
+    (over && kind).then_some(name)
+}
+
+/// A unit that was started in a wake-up, and that systemd gave up when its time was over
+/// (src/core/service.c:service_dispatch_timer, and the result that every version prints).
+fn timed_out(steps: &[Step], out: &mut Vec<Finding>) {
+    let found = steps.iter().enumerate().find_map(|(at, s)| {
+        let name = over(&s.text)?;
+        let before = || steps[..at].iter().rev().take_while(|x| x.run == s.run);
+        let starts = |x: &&Step| x.text.contains("Starting ") && x.text.contains(name);
+        let began = before().find(starts)?;
+        // What was started before the sleep is of another matter.
+        let back = before().find(|x| x.kind == Kind::Back)?;
+        (back.line < began.line).then_some((name, back, began, s))
+    });
+    let Some((name, back, began, s)) = found else { return };
+    let waited = s.ms - began.ms;
+    out.push(
+        Finding::new(("way-unit-timeout", Area::Phase, Level::Risk), Confidence::Certain)
+            .says(format!(
+                "The unit {name}, which was started {} after the kernel was back, did not start: systemd gave it up after {}. What it waited for is not in the text.",
+                span(began.ms - back.ms, began.grain),
+                span(waited, s.grain)
+            ))
+            .look(format!("journalctl -u {name} and systemctl show -p TimeoutStartUSec {name}: what it runs, and its limit."))
+            .costs(Ns(waited.saturating_mul(1_000_000)))
+            .shown_by([back.shown(), began.shown(), s.shown()]),
+    );
 }
 
 /// So many sleeps are listed.
