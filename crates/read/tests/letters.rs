@@ -1,6 +1,7 @@
 //! What the words of a person around a log change.
 
 use crate::pieces::cycles;
+use dormouse_doctor::finding::Level;
 use dormouse_doctor::{Report, judge};
 use dormouse_read::doctor::read_bytes as heard;
 
@@ -158,4 +159,132 @@ fn the_way_of_a_sleep_is_of_one_machine_and_one_clock() {
     let (at, text) = lease("02:20.000000", "elm");
     let late = way(&[entry, exit, lo, (at, &text)]);
     assert_eq!(late[0].rows[1].took_ns.0, 39_000_000_000, "a virtual link is no network");
+}
+
+/// A sleep that a device refused, quoted as a reply quotes it or not.
+fn refused(quote: &str) -> String {
+    "[  200.000000] PM: suspend entry (s2idle)\n\
+     [  200.100000] elmuart elm-uart.2: PM: failed to suspend: error -16\n\
+     [  200.200000] PM: Some devices failed to suspend, or early wake event detected\n\
+     [  200.900000] PM: suspend exit\n"
+        .lines()
+        .map(|l| format!("{quote}{l}\n"))
+        .collect()
+}
+
+#[test]
+fn who_answers_that_it_works_with_a_change_is_heard_beside_what_he_quotes() {
+    let quoted = refused("> ");
+    let of = |words: &str| {
+        let text = format!("On Tue, Ada wrote:\n> It fails:\n>\n{quoted}\n{words}\n");
+        judged(&text).findings.into_iter().find(|f| f.id == "device-failed").expect("a failure")
+    };
+    let answered = of("With v3 applied it suspends and resumes here, 20 cycles out of 20.");
+    assert_eq!(answered.level, Level::Risk);
+    assert!(answered.sentence.contains("who answers says \"With v3 applied"), "{answered:?}");
+    let open = of("With v3 applied it still fails to suspend.");
+    assert_eq!(open.level, Level::Broken);
+    assert!(!open.sentence.contains("who answers says"), "{open:?}");
+}
+
+#[test]
+fn a_patch_with_the_change_that_it_mends_is_one_without_a_signature() {
+    let text = format!(
+        "mmc: Wait for the queue\n\nSuspend fails now and then:\n\n{}\nWith this change 500 \
+         suspends passed on a board.\n\nFixes: 0123456789ab (\"mmc: Add suspend\")\n",
+        refused("  ")
+    );
+    let failed = said(&text).into_iter().find(|f| f.0 == "device-failed").expect("a failure");
+    assert!(failed.1.contains("The text is a patch"), "{failed:?}");
+    assert!(failed.1.contains("says: \"With this change 500 suspends passed"), "{failed:?}");
+}
+
+#[test]
+fn alarms_that_refuse_every_sleep_are_no_note() {
+    let alarm = |at: u64| {
+        format!(
+            "[  {at}.000000] PM: suspend entry (deep)\n\
+             [  {at}.100000] PM: Device alarmtimer failed to suspend: error -16\n\
+             [  {at}.200000] PM: Some devices failed to suspend, or early wake event detected\n\
+             [  {at}.300000] PM: suspend exit\n"
+        )
+    };
+    let told = |text: &str| {
+        let all = judged(text).findings;
+        all.into_iter().find(|f| f.id == "clock-alarm-abort").expect("an alarm")
+    };
+    let never = told(&[alarm(100), alarm(101)].concat());
+    assert_eq!(never.level, Level::Risk);
+    assert!(never.sentence.starts_with("None of the 2 attempts"), "{never:?}");
+    let once = told(&[&alarm(100)[..], GOOD].concat());
+    assert_eq!(once.level, Level::Note, "it slept the next time");
+}
+
+#[test]
+fn a_unit_whose_time_was_over_in_a_wake_up_is_named() {
+    let night = "maj 11 08:02:15 elm kernel: PM: suspend exit\n\
+        maj 11 08:02:15 elm systemd-sleep[99]: System returned from sleep operation 'suspend'.\n\
+        maj 11 08:02:16 elm systemd[1]: Starting oak-restore.service - Restore what sleeps...\n\
+        maj 11 08:02:19 elm NetworkManager[81]: <info>  state is now CONNECTED_GLOBAL\n\
+        maj 11 08:03:46 elm systemd[1]: oak-restore.service: start operation timed out. Terminating.\n\
+        maj 11 08:03:46 elm systemd[1]: oak-restore.service: Failed with result 'timeout'.\n";
+    let told = said(night);
+    let unit = told.iter().find(|f| f.0 == "way-unit-timeout").expect("a unit");
+    assert!(unit.1.contains("oak-restore.service") && unit.1.contains("1 min 30 s"), "{unit:?}");
+    let fine = night.replace("start operation timed out. Terminating", "Deactivated successfully");
+    let fine = fine.replace("Failed with result 'timeout'", "Consumed 8ms CPU time");
+    assert!(said(&fine).iter().all(|f| f.0 != "way-unit-timeout"));
+}
+
+#[test]
+fn two_measurements_may_stand_in_sentences() {
+    let text = "Hibernating is slow in the allocation.\n\n\
+        Before: `PM: hibernation: Allocated 900000 kbytes in 30.00 seconds (30.00 MB/s)` - as is.\n\n\
+        After: `PM: hibernation: Allocated 900000 kbytes in 15.00 seconds (60.00 MB/s)` - with a hook.\n";
+    let told = said(text);
+    let both = told.iter().find(|f| f.0 == "two-measurements").expect("two measurements");
+    assert!(both.1.contains("30000.00 -> 15000.00 ms (-50 %)"), "{both:?}");
+    assert_eq!(told[0].0, "two-measurements", "neither of them is the state: {told:?}");
+}
+
+#[test]
+fn a_table_of_cycles_has_their_begins_and_what_the_battery_gave() {
+    let text = "Summary\n\
+        │ Start Time          │ Duration   │ Hardware Sleep   │ Battery Start   │ Battery Ave Rate   │\n\
+        │ 2031-03-04 23:41:34 │ 0:00:14    │ 93.00%           │ 62.11%          │ 5.10W              │\n\
+        │ 2031-03-04 23:42:10 │ 0:00:20    │ 92.00%           │ 62.06%          │ 4.70W              │\n";
+    let told = said(text);
+    let depth = told.iter().find(|f| f.0 == "mode-hardware").expect("a depth");
+    assert!(depth.1.contains("13.0 s of 14.0 s (93.00 %); 18.4 s of 20.0 s"), "{depth:?}");
+    let cost = told.iter().find(|f| f.0 == "night-cost").expect("a cost");
+    assert!(cost.1.contains("5.10 W in 14.0 s; 4.70 W in 20.0 s"), "{cost:?}");
+}
+
+#[test]
+fn a_boot_loader_on_a_console_without_stamps_says_why_it_was_reset() {
+    let text = "With `echo mem` the board goes down and never comes back:\n\n\
+        root@elm:~# echo mem > /sys/power/state\n\
+        PM: Syncing filesystems ... done.\n\
+        Freezing user space processes ... (elapsed 0.001 seconds) done.\n\
+        PM: suspend of devices complete after 49.228 msecs\n\
+        Disabling non-boot CPUs ...\n\
+        CPU1: shutdown\n\n\n\
+        U-Boot SPL 2099.01 (Jan 03 2099 - 11:02:14)\n\
+        Reset cause: WDOG\n";
+    let told = said(text);
+    let reset = told.iter().find(|f| f.0 == "no-return").expect("a reset");
+    assert!(reset.1.contains("a boot loader speaks next"), "{reset:?}");
+    assert!(reset.1.contains("the cause of its reset: WDOG"), "{reset:?}");
+}
+
+#[test]
+fn a_clock_that_goes_on_in_s2idle_tells_how_long_it_slept() {
+    let text = "[  100.000000] PM: suspend entry (s2idle)\n\
+        [  100.500000] ACPI: EC: interrupt blocked\n\
+        [ 4000.000000] ACPI: EC: interrupt unblocked\n\
+        [ 4000.400000] PM: suspend exit\n\n\
+        $ cat /sys/power/suspend_stats/last_hw_sleep\n3890000000\n";
+    let told = said(text);
+    let depth = told.iter().find(|f| f.0 == "mode-hardware").expect("a depth");
+    assert!(depth.1.contains("1 h 4 min of 1 h 5 min"), "{depth:?}");
 }

@@ -73,7 +73,7 @@ pub(super) fn resets<'a>(case: &'a Case, port: &str) -> Option<(String, &'a Mess
     let all = case.messages.having("hard resetting link").map(|(_, m)| m).filter(of_port);
     let all: Vec<&Message> = all.collect();
     let last = all.last()?;
-    let up = case.messages.having("SATA link up ").map(|(_, m)| m).filter(of_port).last();
+    let up = case.messages.having("SATA link up ").map(|(_, m)| m).rfind(of_port);
     let speed = up.and_then(|m| m.after("SATA link up ")?.split(" (").next());
     let speed = speed.map_or(String::new(), |s| format!("; it came back at {}", s.trim()));
     (all.len() > 1).then(|| (format!(" Its link was reset {} times{speed}.", all.len()), *last))
