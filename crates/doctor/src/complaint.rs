@@ -46,7 +46,7 @@ const DEAD: [&str; 19] = [
     "freezes",
 ];
 /// When it is.
-const AFTER: &str = "after resum|after suspend|after sleep|after wak|after s2idle|after s3|after a suspend|after hibernat|after a sleep|on resume|on wake|upon resume|upon wak|when resum|when wak|when it wakes|following suspend|from suspend|from sleep|from s3|from hibernat|post-resume|post-suspend";
+const AFTER: &str = "after resum|after suspend|after sleep|after wak|after s2idle|after s3|after a suspend|after hibernat|after a sleep|on resume|on wake|upon resume|upon wak|when resum|when wak|when it wakes|following suspend|following a suspend|following a sleep|following resume|woken up|from suspend|from sleep|from s3|from hibernat|post-resume|post-suspend";
 /// So many words further on stands what did not come to be.
 const FAR: usize = 7;
 /// Of what is so no more it stands beside.
@@ -58,7 +58,7 @@ fn words(lower: &str) -> Vec<&str> {
 }
 
 /// Words of a sentence that is of another time, machine or person, wishes, mends, or praises.
-const ELSEWHERE: &str = "?|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|old laptop|old machine|old pc|previous laptop|reproduce|how to |not a single|zero|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
+const ELSEWHERE: &str = "?|unlike my|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|old laptop|old machine|old pc|previous laptop|reproduce|how to |not a single|zero|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
 
 /// That something no longer does what it did.
 const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
@@ -208,7 +208,11 @@ pub(crate) fn praises(lower: &str) -> bool {
     });
     let fault = "bug|hang|problem|issue|freeze|crash|drain";
     let gone = has(lower, "is gone|are gone|went away|has gone") && has(lower, fault);
-    never || gone || has(lower, "drain is zero|zero drain|no drain|at no time")
+    let no_issue = has(
+        lower,
+        "not have any issue|n't have any issue|not have any problem|n't have any problem|not have an issue|no issues with|no problems with|no issue with|no problem with",
+    );
+    never || gone || no_issue || has(lower, "drain is zero|zero drain|no drain|at no time")
 }
 
 /// Whether what a sentence tells was while somebody used the machine: "while I was typing".
@@ -260,7 +264,8 @@ pub(crate) fn complains(lower: &str) -> bool {
     let is = |all: &[&str]| words.iter().any(|w| all.contains(w));
     let sleeps = has(lower, SLEEP) || lower.contains("resum");
     let by_itself = has(lower, BY_ITSELF);
-    let wakes = has(lower, SLEEP)
+    let at_night = has(lower, "at night|overnight|over night|in the night|in my bag|in the bag");
+    let wakes = (has(lower, SLEEP) || at_night)
         && is(&WAKES)
         && by_itself
         && !has(lower, BY_HAND)
@@ -278,6 +283,7 @@ pub(crate) fn complains(lower: &str) -> bool {
         && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"))
         && !is_in_use(&words, lower);
     let costly = sleeps
+        && !has(lower, "no more|no longer|not |n't ")
         && has(lower, "consum|power draw|draws")
         && has(lower, "high|ton of|lots of|too much|a lot|excessive|huge")
         && !is_in_use(&words, lower);
@@ -294,7 +300,20 @@ pub(crate) fn complains(lower: &str) -> bool {
     let broken = sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS)) || fails;
     let named = sleeps || words.iter().any(|w| of_sleep(w));
     let late = named && (has(lower, LATE) || takes_long(&words));
-    wakes || is_dead(lower) || never || drains || costly || late || broken
+    // Hot or loud, though it sleeps.
+    let awake = sleeps
+        && has(
+            lower,
+            "keep spinning|keeps spinning|stays hot|is hot|burning hot|fans run|fan runs|fans stay on|fan stays on",
+        );
+    wakes
+        || awake && !is_in_use(&words, lower)
+        || is_dead(lower)
+        || never
+        || drains
+        || costly
+        || late
+        || broken
 }
 
 #[cfg(test)]
@@ -329,6 +348,10 @@ mod tests {
             "the laptop reboots instead of resuming",
             "resume is slow",
             "it no longer suspends when i close the lid",
+            "touchscreen unresponsive following a suspend cycle",
+            "bluetooth gone once woken up",
+            "the laptop wakes up on its own at night",
+            "my fans keep spinning while suspended",
             "i cannot suspend my laptop anymore",
             "suspend does not work anymore",
             "takes 40 seconds to wake up from sleep",
@@ -360,6 +383,9 @@ mod tests {
             "no wifi problems after resume",
             "no error in the log after suspend",
             "low power consumption in suspend",
+            "no more high power consumption in suspend",
+            "i do not have any issue with suspend",
+            "unlike my old dell, which never resumed",
             "my old laptop did not wake from sleep",
             "suspend is not broken on this board",
             "it no longer hangs on resume",

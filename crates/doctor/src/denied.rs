@@ -81,6 +81,18 @@ const FIXES: [&str; 7] =
 /// With one of these in front of such words a sentence says something else.
 const UNLESS: [&str; 8] = [" not ", "n't ", "never ", "if ", "unless", "whether", "nobody", "hope"];
 
+/// Who says one of these beside it has it, too.
+const HAS_IT: [&str; 8] = [
+    "here too",
+    "here, too",
+    "came back",
+    "but i do",
+    "but without",
+    "i do see",
+    "exactly your",
+    "same here",
+];
+
 /// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 120;
 
@@ -106,12 +118,14 @@ pub(crate) fn said(case: &Case) -> Option<(String, &Message)> {
         let first = m.text.trim();
         let text = [first, next.map_or("", |n| n.text.trim())].join(" ");
         let mut at = 0;
+        let lower = text.to_ascii_lowercase();
+        let has_it = HAS_IT.iter().any(|w| lower.contains(w));
         text.split(". ").find_map(|s| {
             // One that begins in the next line is of that.
             let begins = at < first.len();
             at += s.len() + 2;
             let words = s.trim().trim_end_matches(['.', ':']);
-            (begins && denies(s)).then(|| (cut(words, QUOTED), m))
+            (begins && denies(s) && !has_it).then(|| (cut(words, QUOTED), m))
         })
     })
 }

@@ -79,7 +79,12 @@ const WORKED: [&str; 5] = ["work", "fine", " good", "no problem", "no issue"];
 fn has(sentence: &str, words: &[&str]) -> bool {
     let lower = sentence.to_ascii_lowercase();
     let fact = |at: usize| !UNLESS.iter().any(|u| lower[..at].contains(u));
-    words.iter().any(|w| lower.find(w).is_some_and(fact)) && !lower.trim_end().ends_with('?')
+    // One of two is over, or it was believed to be.
+    let rest = ["thought", "remain", ", only ", "but without", "but i ", "but it"]
+        .iter()
+        .any(|w| lower.contains(w));
+    let said = words.iter().any(|w| lower.find(w).is_some_and(fact));
+    said && !rest && !lower.trim_end().ends_with('?')
 }
 
 /// Parts that somebody changed, and how he says that it was that: `New cable, gone since a week`.
@@ -158,8 +163,29 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "fixed" => matches!(next, "in" | "by" | "with" | "on" | "upstream"),
             _ => false,
         };
-        let works = of_sleep.iter().any(|w| said.contains(w))
-            && (said.contains("works now") || said.contains("works") && said.contains("thank"));
+        // What was changed is pointed at, and nothing is left.
+        let changed = ["without that", "with that", "without this", "after that", "works now"];
+        let partly = [
+            "before",
+            "only",
+            "sometimes",
+            "half",
+            "friend",
+            "hope",
+            "need",
+            "advance",
+            "any help",
+            "hang",
+            "fail",
+            "n't",
+            "not",
+            "know",
+            "him",
+            "her ",
+            "except",
+        ];
+        let has = |list: &[&str]| list.iter().any(|w| said.contains(w));
+        let works = has(&of_sleep) && said.contains("works") && has(&changed) && !has(&partly);
         // Names and addresses are resolved, too.
         let what = ["this", "it ", "it's", "issue", "problem", "bug", "that", "thread", "case"];
         let of_it = || what.iter().any(|w| said.contains(w));
@@ -184,6 +210,8 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             " says",
             " said",
             "wrote",
+            "thought",
+            "remain",
         ];
         // A thread is marked so, whatever its title was.
         let marked = ["[solved]", "[resolved]", "[fixed]"];
@@ -337,6 +365,9 @@ mod tests {
             "The machine no longer resumes:",
             "After a reboot it works again.",
             "Loading the module anew fixed it.",
+            "I thought it was fixed on main.",
+            "I no longer see the warning, only the failure.",
+            "My wifi is fixed, this one remains.",
         ] {
             assert!(!has(now, &AHEAD) && !has(now, &BEHIND), "{now}");
         }

@@ -44,8 +44,27 @@ const WORKS: [&str; 16] = [
 ];
 
 /// With one of these a sentence says something else.
-const UNLESS: [&str; 11] =
-    [" not ", "n't ", "if ", "unless", "whether", "should", "would", "hope", "?", "still", "but "];
+const UNLESS: [&str; 19] = [
+    " not ",
+    "n't ",
+    "if ",
+    "unless",
+    "whether",
+    "should",
+    "would",
+    "hope",
+    "?",
+    "still",
+    "but ",
+    "came back",
+    "then the",
+    "returned",
+    "except",
+    "until",
+    "only ",
+    "other board",
+    "other machine",
+];
 
 /// So many bytes of such a sentence are quoted.
 const QUOTED: usize = 140;
@@ -143,6 +162,8 @@ mod tests {
             "With the lid closed it suspends and resumes",
             "With the patch applied the disk works",
             "3 of 20 suspends with the patch went well",
+            "With v2 suspend worked for two cycles, then the error came back",
+            "With the patch it works on my other board after suspend",
             "Would it work with the patch after resume?",
         ] {
             assert!(!says(s), "{s}");

@@ -9,6 +9,7 @@ use crate::events::events;
 use crate::ftrace::Beside;
 use crate::grams::Asked;
 use crate::idle::{IdleReading, Keep, Traces};
+use crate::klog;
 use crate::part::Part;
 use crate::posted;
 use crate::shell;
@@ -118,6 +119,9 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let text = part.format == Format::KernelLog && part.taken.is_none();
+        if let Some(plain) = text.then(|| klog::without_bytes(part.source.bytes)).flatten() {
+            return self.add_text(&part.with(&plain), true, lines);
+        }
         match text.then(|| shell::whole(part.source.bytes)).flatten() {
             Some(whole) => self.add_text(&part.with(&whole), true, lines),
             None => self.add_text(&part, text, lines),

@@ -33,8 +33,11 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
         };
         format!("{} ({why})", h.name)
     };
-    let first = held.first()?;
-    let all: Vec<String> = held.iter().take(NAMED).map(why).collect();
+    // What slept before, and was awake when it was looked at, is not held.
+    let held: Vec<&Held> =
+        held.iter().filter(|h| !matches!(h.why, Why::Unexplained { slept: true, .. })).collect();
+    let first = *held.first()?;
+    let all: Vec<String> = held.iter().take(NAMED).map(|h| why(h)).collect();
     let more = match held.len().saturating_sub(NAMED) {
         0 => String::new(),
         n => format!(" and {n} more"),
@@ -108,13 +111,17 @@ mod tests {
     #[test]
     fn devices_that_settings_keep_awake_are_named_with_the_reason() {
         let held = |name: &str, why| Held { name: name.into(), why };
-        let none = Why::Unexplained { never: true, active_ms: Some(7), unused: false };
+        let none =
+            Why::Unexplained { never: true, slept: false, active_ms: Some(7), unused: false };
         let found = kept_awake(&[held("3-2", Why::Forbidden), held("3-4", none)]).expect("a note");
         assert_eq!(
             found.sentence,
             "Awake by their settings: 3-2 (power/control is on), 3-4 (active)."
         );
         assert_eq!(kept_awake(&[]), None);
+        let slept =
+            Why::Unexplained { never: false, slept: true, active_ms: Some(7), unused: false };
+        assert_eq!(kept_awake(&[held("3-5", slept)]), None);
     }
 
     #[test]

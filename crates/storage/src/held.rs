@@ -34,6 +34,8 @@ pub enum Why {
     Unexplained {
         /// It has never slept.
         never: bool,
+        /// It has slept.
+        slept: bool,
         /// `runtime_active_time`, ms.
         active_ms: Option<u64>,
         /// `runtime_usage` and `runtime_active_kids` were read too, and are 0.
@@ -182,8 +184,9 @@ pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
             Why::Children { count: names.len() as u64, names }
         } else if p.is_active() == Some(true) {
             let never = p.times[1] == Some(0);
+            let slept = p.times[1].is_some_and(|ms| ms > 0);
             let unused = p.usage.is_some() && p.children.is_some();
-            Why::Unexplained { never, active_ms: p.times[0], unused }
+            Why::Unexplained { never, slept, active_ms: p.times[0], unused }
         } else {
             continue;
         };
@@ -386,7 +389,7 @@ mod tests {
         ] {
             k.take(&std::format!("/sys/devices/{device}/power/{file}"), value);
         }
-        let why = Why::Unexplained { never: true, active_ms: None, unused: true };
+        let why = Why::Unexplained { never: true, slept: false, active_ms: None, unused: true };
         assert_eq!(by_settings(&k), [Held { name: "c".into(), why }]);
         let stuck = Wrong::Stuck { function: Function::Resume, since: None, seen: 2 };
         let broken = |name: &str, wrong| Broken { name: name.into(), wrong };

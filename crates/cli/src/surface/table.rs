@@ -114,7 +114,7 @@ pub(crate) fn group(name: &'static str) -> Command {
 /// Options that few need: `--set` takes them.
 pub(crate) fn rare(words: &str) -> &'static [&'static str] {
     match words {
-        "show" => &["csv", "markdown", "pack", "draws", "break-even", "redact"],
+        "show" => &["csv", "markdown", "pack", "draws", "break-even", "redact", "power"],
         "check" => &[
             "fw-devlink",
             "strict",
@@ -167,6 +167,10 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "min-freq",
             "max-freq",
             "watts",
+            "from-kernel",
+            "gate-delay",
+            "latency-limit",
+            "disk",
         ],
         "calibrate" => &["name", "board"],
         "search" => &[
@@ -193,6 +197,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "within",
             "random",
             "stop-after",
+            "phases",
         ],
 
         "lab run" => &[
@@ -225,8 +230,10 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "accel",
             "seed",
             "script",
+            "samples",
         ],
         "board make" => &[
+            "cpus",
             "depth",
             "fan-out",
             "links",
@@ -246,6 +253,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
         ],
         "board from" => &["fw-devlink", "strict", "early-of", "seed"],
         "compare" => &[
+            "ask",
             "lists",
             "across-modes",
             "samples",
@@ -260,6 +268,8 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "redact",
         ],
         "tune" => &[
+            "power",
+            "disk",
             "bold",
             "offer",
             "least-energy",

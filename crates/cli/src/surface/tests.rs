@@ -57,7 +57,7 @@ fn the_surface_is_small() {
     }
     println!("{} commands, {all} options", VERBS.len());
     assert!(VERBS.len() <= 23, "{} commands", VERBS.len());
-    assert!(all <= 141, "{all} options");
+    assert!(all <= 130, "{all} options");
 }
 
 /// The names of schemas in the sources of all crates. `-- --nocapture` prints them.

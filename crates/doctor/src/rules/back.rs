@@ -111,7 +111,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         let silence = if who.is_empty() { pause::silence(case, *at, *t) } else { None };
         let who = silence.as_ref().map_or(who, |(m, device, gap)| {
             format!(
-                " {} of it pass without a word before \"{}\": {} is the suspect.",
+                " {} of it pass without a word before \"{}\": perhaps {} was waited for, which no line proves.",
                 say::span(*gap),
                 m.text.trim(),
                 say::device(device)
@@ -133,7 +133,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
                 None => "See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.",
             })
             .of_function(ran.as_ref().map(|r| r.2))
-            .of_devices(ran.map(|r| r.1).or(silence.map(|s| s.1)))
+            .of_devices(ran.map(|r| r.1))
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())
             .costs(*t)

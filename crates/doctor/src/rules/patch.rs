@@ -190,6 +190,16 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
     if !subject() && fixes.is_none() && begins("diff --git ").is_none() {
         return;
     }
+    // What is left with it is no log of the kernel without it.
+    let left = |m: &&Message| {
+        let lower = m.text.to_ascii_lowercase();
+        ["still fail", "still hang", "another patch", "remains", "not fix"]
+            .iter()
+            .any(|w| lower.contains(w))
+    };
+    if case.messages.iter().filter(prose).any(|m| left(&m)) {
+        return;
+    }
     let tried = tested::with_the_patch(case);
     let parted = case.messages.iter().filter(prose).any(|m| border::heading(&m.text).is_some());
     let above = |e: &Evidence| e.line > 0 && e.line < signed;

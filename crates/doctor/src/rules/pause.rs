@@ -338,7 +338,8 @@ pub(super) fn silence(case: &Case, end: usize, took: Ns) -> Option<(&Message, De
         case.messages[..=end].iter().rev().filter(kernel).take_while(inside).collect();
     let gaps = ran.windows(2).filter_map(|w| Some((passed(w[1], w[0])?, w[0])));
     let (gap, m) = gaps.max_by_key(|g| g.0)?;
-    let device = waits::speaker(&m.text).filter(|_| said::complains(&m.text))?;
+    let told = said::complains(&m.text) && !m.has("orrected error");
+    let device = waits::speaker(&m.text).filter(|_| told)?;
     let most = gap.0 >= took.0 / 2 && gap.0 <= took.0.saturating_add(1_000_000_000);
     (most && gap.0 >= SLOW).then_some((m, device, gap))
 }

@@ -128,6 +128,10 @@ fn with_loader(case: &Case, a: &Attempt) -> usize {
 /// print_cpuinfo of several boards), `Reset Status: …`.
 fn reset_cause(said: &[Message]) -> Option<(&Message, &str)> {
     said.iter().find_map(|m| {
+        // arch/x86/kernel/cpu/amd.c:print_s5_reset_status_mmio (6.16).
+        if let Some(rest) = m.after("Previous system reset reason [") {
+            return rest.split_once("]: ").map(|(_, cause)| (m, cause.trim()));
+        }
         let (name, cause) = m.text.trim().split_once(": ")?;
         let known = ["reset cause", "reset status", "reset reason", "boot reason"];
         let is = known.iter().any(|k| name.eq_ignore_ascii_case(k));

@@ -258,16 +258,58 @@ fn cursor(line: &[u8]) -> Option<Entry> {
     Some(Entry { time, kept, boot: field(b"b=")?.to_owned(), ..Entry::default() })
 }
 
+/// A journal of `export` whose fields with line breaks stand behind their length in binary
+/// (systemd's Journal Export Format), with such fields on lines as the others have them; nothing
+/// of other inputs.
+pub(crate) fn without_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
+    memchr::memchr(0, bytes)?;
+    let begins = bytes.starts_with(b"__CURSOR=") || text::find(bytes, b"\n__CURSOR=").is_some();
+    if !begins {
+        return None;
+    }
+    let (mut out, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let (line, behind) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
+        out.extend_from_slice(line);
+        let value = (!line.is_empty() && is_key(line)).then(|| in_binary(behind)).flatten();
+        rest = match value {
+            Some((value, after)) => {
+                out.push(b'=');
+                out.extend(value.iter().map(|b| if matches!(b, 0 | b'\n') { b' ' } else { *b }));
+                after
+            }
+            None => behind,
+        };
+        out.push(b'\n');
+    }
+    Some(out)
+}
+
+/// A value behind its length in eight bytes, the lowest first, and what follows its line.
+fn in_binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+    let end = usize::try_from(length).ok()?.checked_add(8)?;
+    let value = bytes.get(8..end)?;
+    let after = bytes.get(end..)?;
+    Some((value, after.strip_prefix(b"\n").unwrap_or(after)))
+}
+
 /// Hands on each entry of a structured journal as a line of text, with the number of the line at
 /// which it ends, from 1. Says whether there was any.
 pub(crate) fn as_lines(bytes: &[u8], take: &mut dyn FnMut(u64, &str)) -> bool {
     let mut collector = Collector::default();
     let (mut any, mut at) = (false, 0);
+    let mut boot = String::new();
     let mut step = |step: Step, at: u64| {
         if let Step::Whole(entry) | Step::Foreign(entry) = step
             && let Some(line) = entry.line()
         {
+            if any && entry.boot != boot && !entry.boot.is_empty() {
+                take(at, "-- Boot --");
+            }
             any = true;
+            boot = entry.boot;
             take(at, &line);
         }
     };
@@ -343,6 +385,24 @@ mod tests {
         };
         assert_eq!(all(&text), [entry("PM: x"), entry("PM: y")]);
         assert_eq!(all("x [s=a]\ny [s=;t=zz]\n [s=1;t=1]"), []);
+    }
+
+    #[test]
+    fn fields_in_binary_become_lines() {
+        let mut journal = b"__CURSOR=a\n_TRANSPORT=kernel\nMESSAGE\n".to_vec();
+        journal.extend(7u64.to_le_bytes());
+        journal.extend(b"PM: x\ny\n_SOURCE_MONOTONIC_TIMESTAMP=7\n\n");
+        let text = without_bytes(&journal).expect("a journal");
+        let text = String::from_utf8(text).expect("text");
+        assert_eq!(
+            text,
+            "__CURSOR=a\n_TRANSPORT=kernel\nMESSAGE=PM: x y\n_SOURCE_MONOTONIC_TIMESTAMP=7\n\n"
+        );
+        assert_eq!(without_bytes(b"\0__CURSOR=a"), None);
+        assert_eq!(without_bytes(b"__CURSOR=a\nMESSAGE=b\n"), None, "there is none");
+        // A length beyond the end is none, and no panic.
+        let torn = [&b"__CURSOR=a\nMESSAGE\n"[..], &u64::MAX.to_le_bytes(), b"x"].concat();
+        assert!(without_bytes(&[&torn[..], b"\0"].concat()).is_some());
     }
 
     #[test]

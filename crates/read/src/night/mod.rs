@@ -74,7 +74,7 @@ struct Reading {
     /// A table of Android's wake-up reasons was named above.
     reasons: bool,
     /// The head of a table of cycles stands above.
-    cycles: bool,
+    cycles: Option<tool::Columns>,
     /// The last line of Android's history that says whether it is charged.
     plugged: Option<android::Plugged>,
     /// Addresses below are of ports outside of D3cold.
@@ -385,9 +385,9 @@ impl Reading {
             self.push(at, text, fact);
             return Some(0);
         }
-        self.cycles |= tool::is_head_of_cycles(lower);
+        self.cycles = tool::head(lower).or(self.cycles);
         if let Some(tool::Cycle { ms, share, power }) =
-            Some(text).filter(|_| self.cycles).and_then(tool::cycle)
+            self.cycles.and_then(|columns| tool::cycle(text, columns))
         {
             let seconds = i64::try_from(ms / 1_000).ok().filter(|s| *s > 0);
             if let Some((seconds, power)) = seconds.zip(power) {

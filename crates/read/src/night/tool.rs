@@ -43,10 +43,37 @@ fn summary(text: &str) -> Option<Fact> {
     (known && share > 0).then_some(Fact::Reached)
 }
 
-/// Whether a line is the head of a table of cycles, with how long each was and which share of
-/// it the hardware slept.
-pub(crate) fn is_head_of_cycles(lower: &str) -> bool {
-    lower.contains("duration") && (lower.contains("hw sleep") || lower.contains("hardware sleep"))
+/// The columns of a table of cycles, with how long each was and which share of it the hardware
+/// slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// Parted by blanks alone.
+    Words,
+    /// Cells between bars: places of the length, the share, and what the battery gave.
+    Cells { length: usize, share: usize, power: Option<usize> },
+}
+
+/// The cells of a row between bars.
+fn cells(text: &str) -> Option<Vec<&str>> {
+    let bar = ['|', '\u{2502}'];
+    let inside = text.trim().strip_prefix(bar)?;
+    let inside = inside.strip_suffix(bar).unwrap_or(inside);
+    Some(inside.split(bar).map(str::trim).collect())
+}
+
+/// The columns that a line, in small letters, is the head of.
+pub(crate) fn head(lower: &str) -> Option<Columns> {
+    let of_share = |c: &str| c.contains("hw sleep") || c.contains("hardware sleep");
+    if !lower.contains("duration") || !of_share(lower) {
+        return None;
+    }
+    let Some(cells) = cells(lower) else { return Some(Columns::Words) };
+    let place = |is: &dyn Fn(&str) -> bool| cells.iter().position(|c| is(c));
+    Some(Columns::Cells {
+        length: place(&|c| c.contains("duration"))?,
+        share: place(&of_share)?,
+        power: place(&|c| c.contains("rate") || c.contains("power")),
+    })
 }
 
 /// A row of such a table.
@@ -60,18 +87,32 @@ pub(crate) struct Cycle {
     pub power: Option<i64>,
 }
 
-/// The row of such a table that a line is. The time at which a cycle began stands before its
-/// length, and that before the share.
-pub(crate) fn cycle(text: &str) -> Option<Cycle> {
-    let words: Vec<&str> =
-        text.split([' ', '\t', '|', '\u{2502}']).filter(|w| !w.is_empty()).collect();
-    let percent = |w: &&str| crate::idle::column::thousandths(w.strip_suffix('%')?);
-    let at = words.iter().position(|w| percent(w).is_some())?;
-    let share = percent(&words[at])?;
-    let ms = words[..at].iter().rev().find(|w| w.contains(':')).and_then(|w| clock(w))?;
+/// The row of such a table that a line is.
+pub(crate) fn cycle(text: &str, columns: Columns) -> Option<Cycle> {
+    let percent = |w: &str| crate::idle::column::thousandths(w.strip_suffix('%')?.trim_end());
     // Thousandths of a watt.
-    let watts = |w: &&str| crate::idle::column::thousandths(w.strip_suffix('W')?);
-    let power = words[at..].iter().find_map(watts).map(|mw| mw.saturating_mul(1_000));
+    let watts = |w: &str| crate::idle::column::thousandths(w.strip_suffix('W')?.trim_end());
+    let (ms, share, power) = match columns {
+        Columns::Cells { length, share, power } => {
+            let cells = cells(text)?;
+            let ms = cells.get(length).filter(|c| !c.starts_with('-')).and_then(|c| clock(c))?;
+            let power = power.and_then(|at| watts(cells.get(at)?));
+            (ms, cells.get(share).and_then(|c| percent(c))?, power)
+        }
+        // The time at which a cycle began stands before its length, and that before the share.
+        Columns::Words => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let at = words.iter().position(|w| percent(w).is_some())?;
+            let ms = words[..at].iter().rev().find(|w| w.contains(':')).and_then(|w| clock(w))?;
+            let days = words[..at].iter().any(|w| w.starts_with("day"));
+            (
+                Some(ms).filter(|_| !days)?,
+                percent(words[at])?,
+                words[at..].iter().find_map(|w| watts(w)),
+            )
+        }
+    };
+    let power = power.map(|mw| mw.saturating_mul(1_000));
     (ms > 0 && (0..=100_000).contains(&share)).then_some(Cycle { ms, share, power })
 }
 
@@ -183,17 +224,27 @@ mod tests {
 
     #[test]
     fn rows_of_cycles_are_read() {
-        assert!(is_head_of_cycles("name    duration   hw sleep"));
-        let of = |t: &str| cycle(t).map(|c| (c.ms, c.share, c.power));
-        assert_eq!(of("foo=1   0:00:50   61.5%   GPIO"), Some((50_000, 61_500, None)));
-        assert_eq!(of("| 2 | 1:00:00 | 99.10% |"), Some((3_600_000, 99_100, None)));
-        assert_eq!(
+        let of = |row: &str, columns| cycle(row, columns).map(|c| (c.ms, c.share, c.power));
+        let words = head("name    duration   hw sleep").expect("a head");
+        assert_eq!(of("foo=1   0:00:50   61.5%   GPIO", words), Some((50_000, 61_500, None)));
+        assert_eq!(of("0:00:50 and no more", words), None);
+        let bars =
+            head("| start | duration | battery | hardware sleep | ave rate |").expect("a head");
+        let row = |length: &str, share: &str| {
             of(
-                "\u{2502} 2031-03-04 23:41:34 \u{2502} 0:00:14 \u{2502} 93.5% \u{2502} 62.1% \u{2502} -0.05% \u{2502} 5.14W \u{2502}"
-            ),
-            Some((14_000, 93_500, Some(5_140_000)))
-        );
-        assert_eq!(cycle("0:00:50 and no more"), None);
+                &format!(
+                    "\u{2502} 2031-03-04 23:41:34 \u{2502} {length} \u{2502} 62.1% \u{2502} {share} \u{2502} 5.14W \u{2502}"
+                ),
+                bars,
+            )
+        };
+        assert_eq!(row("0:00:14", "93.5%"), Some((14_000, 93_500, Some(5_140_000))));
+        assert_eq!(row("1 day, 2:00:00", "0.0 %"), Some((93_600_000, 0, Some(5_140_000))));
+        for (length, share) in
+            [("0:00:14", ""), ("0:00:14", "nan%"), ("-1 day, 23:59:00", "1%"), ("8 hours", "1%")]
+        {
+            assert_eq!(row(length, share), None, "{length} {share}");
+        }
     }
 
     #[test]

@@ -173,6 +173,8 @@ struct Stamp<'a> {
     ms: i64,
     grain: i64,
     wall: bool,
+    /// `CEST`, where it is of the stamp.
+    zone: &'a str,
 }
 
 /// Lines of a text, which may be a `letter` of a person.
@@ -239,14 +241,20 @@ struct Reading {
     before: Option<Step>,
     /// The machine that wrote the last line that names one.
     host: String,
+    /// The zone of the last line that has one.
+    zone: String,
 }
 
 impl Reading {
     fn line(&mut self, line: u64, text: &str) {
+        // What two boots say is not compared.
+        if text.starts_with("-- Boot ") || text.starts_with("-- Reboot --") {
+            return self.apart();
+        }
         let mut rest = text.trim_start_matches(['>', ' ', '\t', '|', '-', '`', '*', '#']);
         if is_brief(rest) {
             // In the order of the text, which is all that is known of its times.
-            let stamp = Stamp { day: "", ms: 0, grain: 1_000, wall: false };
+            let stamp = Stamp { day: "", ms: 0, grain: 1_000, wall: false, zone: "" };
             return self.entry(line, stamp, rest, false);
         }
         if text.contains(LOCK) && stamp(rest).is_none() {
@@ -269,6 +277,16 @@ impl Reading {
     }
 
     fn entry(&mut self, line: u64, stamp: Stamp<'_>, words: &str, is_row: bool) {
+        if words.contains("kernel: Linux version ") {
+            self.apart();
+        }
+        // Over summer time a clock does not count on.
+        if let Some(zone) = zone(words, &stamp) {
+            if !self.zone.is_empty() && self.zone != zone {
+                self.apart();
+            }
+            zone.clone_into(&mut self.zone);
+        }
         if stamp.wall {
             // Stamps of whole seconds stand in the second of the last line.
             let back = stamp.ms + self.add + stamp.grain.max(1) <= self.last;
@@ -367,6 +385,16 @@ fn is_brief(line: &str) -> bool {
     let level = b.len() > 4 && b"VDIWEF".contains(&b[0]) && b[1] == b'/';
     let tag = || line.split_once("): ")?.0.split_once('(');
     level && tag().is_some_and(|(_, pid)| pid.bytes().all(|c| c == b' ' || c.is_ascii_digit()))
+}
+
+/// The zone of a stamp: `CEST` at its end, or `+0200` behind it.
+fn zone<'a>(words: &'a str, stamp: &Stamp<'a>) -> Option<&'a str> {
+    if !stamp.zone.is_empty() {
+        return Some(stamp.zone);
+    }
+    let rest = behind_offset(words);
+    let at = words.len() - rest.len();
+    (at > 0 && stamp.wall).then(|| words[..at].trim())
 }
 
 /// What stands behind `+0100 `, the zone of a time.
@@ -500,14 +528,15 @@ fn spaced(text: &str) -> Option<(Stamp<'_>, usize)> {
     let zone = rest.split(' ').next().unwrap_or("");
     let named = (2..=5).contains(&zone.len()) && zone.bytes().all(|b| b.is_ascii_uppercase());
     let offset = zone.len() >= 3 && zone.starts_with(['+', '-']);
-    let zone = if named || offset { 1 + zone.len() } else { 0 };
-    Some((stamp, end + zone))
+    let zone = if named || offset { zone } else { "" };
+    let len = if zone.is_empty() { 0 } else { 1 + zone.len() };
+    Some((Stamp { zone, ..stamp }, end + len))
 }
 
 /// `23:04:26.858` at `at`.
 fn clock<'a>(text: &'a str, day: &'a str, at: usize) -> Option<(Stamp<'a>, usize)> {
     let time = TimeOfDay::read(text.get(at..)?.as_bytes())?;
-    let stamp = Stamp { day, ms: time.ms(), grain: grain(time.digits), wall: true };
+    let stamp = Stamp { day, ms: time.ms(), grain: grain(time.digits), wall: true, zone: "" };
     Some((stamp, at + time.len))
 }
 
@@ -535,7 +564,7 @@ fn monotonic(text: &str) -> Option<(Stamp<'_>, usize)> {
     let ms = (0..3).fold(0, |n, i| n * 10 + if i < digits { i64::from(b[i] - b'0') } else { 0 });
     let len = text.len() - rest.len() + digits;
     let (day, grain) = ("since the start", grain(digits));
-    Some((Stamp { day, ms: n * 1_000 + ms, grain, wall: false }, len))
+    Some((Stamp { day, ms: n * 1_000 + ms, grain, wall: false, zone: "" }, len))
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn why(w: &Why) -> String {
             let children = if *count == 1 { "child is" } else { "children are" };
             format!("{} {children} awake{of}", grouped(*count))
         }
-        Why::Unexplained { never, active_ms, unused } => {
+        Why::Unexplained { never, active_ms, unused, .. } => {
             let long = active_ms.filter(|ms| *ms > 0).map_or(String::new(), |ms| {
                 let ns = ms.saturating_mul(1_000_000);
                 format!(" for {}", time(i64::try_from(ns).unwrap_or(i64::MAX)))

@@ -556,6 +556,9 @@ const TOO_SHORT: &str =
 /// What to do about a battery that empties in a sleep.
 const HOW: &str = "See whether the hardware slept: /sys/power/suspend_stats/last_hw_sleep after a sleep, against its length; then what kept it (dormouse check of the log with pm_debug_messages).";
 
+/// A night has at least so many s.
+const NIGHT: i64 = 4 * HOUR;
+
 /// What somebody says that a sleep took, with the times of the log.
 fn claimed(case: &Case) -> Option<Finding> {
     let all: Vec<(&Item, &Drain)> = case
@@ -615,6 +618,12 @@ fn claimed(case: &Case) -> Option<Finding> {
             )
         });
         return Some(new(Level::Note).says(format!("The log does not cover the drain: {what} in {} is claimed, and the {} of the text took {}.{rate} What cost it, this text cannot tell.", span(said), say::plural(n, "sleep"), span(logged))).look("Post the log of the whole time, from the sleep to the wake-up after it: journalctl -k --since."));
+    }
+    // A night is no sleep of an hour.
+    let lower = item.text.to_lowercase();
+    let of_night = ["overnight", "over night", "nacht", "nuit"].iter().any(|w| lower.contains(w));
+    if let (None, Some((logged, n))) = (words, log.filter(|l| of_night && l.0 < NIGHT)) {
+        return Some(new(Level::Note).says(format!("The log does not cover the night: {what} is claimed, and the {} of the text took {}. What cost it, this text cannot tell.", say::plural(n, "sleep"), span(logged))).look("Post the log of the whole time, from the sleep to the wake-up after it: journalctl -k --since."));
     }
     // A sleep that the text gives the length of, where the words do not.
     let told = said(&case.night.items);

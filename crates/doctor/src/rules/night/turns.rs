@@ -87,11 +87,10 @@ fn by_jump(case: &Case, a: &Attempt) -> Option<i64> {
     const JUMP: i64 = 10_000;
     let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
     let said: Vec<&Message> = case.of(a).iter().filter(timed).collect();
-    let jump = said.windows(2).filter(|w| LAST.iter().any(|l| w[0].has(l))).find_map(|w| {
+    said.windows(2).filter(|w| LAST.iter().any(|l| w[0].has(l))).find_map(|w| {
         let ms = (w[1].time?.0 - w[0].time?.0) / 1_000_000;
         (ms >= JUMP).then_some(ms)
-    })?;
-    Some(a.exit.zip(a.entry).map_or(jump, |(to, from)| ((to.0 - from.0) / 1_000_000).max(jump)))
+    })
 }
 
 /// What timekeeping says stood still in an attempt, in ns; 0 if it says nothing.

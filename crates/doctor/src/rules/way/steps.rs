@@ -364,8 +364,10 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let who = program(&s.text);
     let tells = |f: &Finding| matches!(f.id, "way-wait" | "way-unit-timeout");
     let told = out.iter().any(|f| tells(f) && f.evidence.iter().any(|e| e.line == s.line));
-    // A unit that did not stop is another rule's.
-    let stops = s.text.contains("State 'stop-");
+    // A unit that did not start or stop is another rule's: how long it waited, the line before
+    // does not tell.
+    let of_unit = [".service: ", ".mount: ", ".socket: ", ".device: "];
+    let stops = s.text.contains("State 'stop-") || of_unit.iter().any(|u| s.text.contains(u));
     if stops || gap < WAITED || who.is_empty() || who != program(&before.text) || told {
         return;
     }

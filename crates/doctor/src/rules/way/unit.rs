@@ -1,7 +1,7 @@
 //! What systemd and logind say of a sleep as a whole: how long it was, hooks that failed,
 //! processes that hung, requests that came to nothing, and the way to the kernel.
 
-use super::quote::{span, words};
+use super::quote::{WAKE, span, words};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
@@ -23,15 +23,56 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     asked_again(steps, out);
     killed(steps, out);
     timed_out(steps, out);
+    failed(steps, out);
 }
 
 /// The unit of which a line says that its time was over.
 fn over(text: &str) -> Option<&str> {
     let (name, rest) = text.split_once("]: ")?.1.split_once(": ")?;
-    let over = rest.contains("start operation timed out") || rest.contains("result 'timeout'");
+    let over = ["start operation timed out", "Mounting timed out", "result 'timeout'"];
     let kind = [".service", ".mount", ".socket", ".device"].iter().any(|k| name.ends_with(k));
-    (over && kind).then_some(name)
+    (over.iter().any(|o| rest.contains(o)) && kind).then_some(name)
 }
+
+/// Whether a line says that systemd begins to start a unit.
+fn begins(s: &Step, name: &str) -> bool {
+    let begins = ["Starting ", "Mounting "].iter().any(|w| s.text.contains(w));
+    begins && s.text.contains(name) && !s.text.contains("timed out")
+}
+
+/// A unit that failed in a wake-up, by the result that systemd prints (src/core/unit.c:
+/// unit_log_failure, 257): no fault of the sleep by itself.
+fn failed(steps: &[Step], out: &mut Vec<Finding>) {
+    let of = |text: &str| -> Option<(String, String)> {
+        let (name, rest) = text.split_once("]: ")?.1.split_once(": Failed with result '")?;
+        Some((name.to_owned(), rest.split('\'').next()?.to_owned()))
+    };
+    let all = steps.iter().enumerate().filter_map(|(at, s)| {
+        let (name, result) = of(&s.text)?;
+        let mut before = steps[..at].iter().rev().take_while(|x| x.run == s.run);
+        let back = before.find(|x| x.kind == Kind::Back)?;
+        (result != "timeout" && s.ms - back.ms < SOON).then_some((name, result, back, s))
+    });
+    let all: Vec<(String, String, &Step, &Step)> = all.collect();
+    let Some((name, result, back, s)) = all.first() else { return };
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        n => format!(" So did {}.", say::plural(n, "more unit")),
+    };
+    out.push(
+        Finding::new(("way-unit-failed", Area::Phase, Level::Note), Confidence::Certain)
+            .says(format!(
+                "The unit {name} failed {} after the kernel was back ({result}).{more} Whether the sleep is the reason, no line says.",
+                span(s.ms - back.ms, s.grain)
+            ))
+            .look(format!("journalctl -b -u {name} has what it said before."))
+            .times(all.len())
+            .shown_by([back.shown(), s.shown()]),
+    );
+}
+
+/// A unit that fails so soon after the kernel was back failed in the wake-up, in ms.
+const SOON: i64 = 60_000;
 
 /// A unit that was started in a wake-up, and that systemd gave up when its time was over
 /// (src/core/service.c:service_dispatch_timer, and the result that every version prints).
@@ -39,11 +80,11 @@ fn timed_out(steps: &[Step], out: &mut Vec<Finding>) {
     let found = steps.iter().enumerate().find_map(|(at, s)| {
         let name = over(&s.text)?;
         let before = || steps[..at].iter().rev().take_while(|x| x.run == s.run);
-        let starts = |x: &&Step| x.text.contains("Starting ") && x.text.contains(name);
-        let began = before().find(starts)?;
+        let began = before().find(|x| begins(x, name))?;
         // What was started before the sleep is of another matter.
         let back = before().find(|x| x.kind == Kind::Back)?;
-        (back.line < began.line).then_some((name, back, began, s))
+        let soon = back.line < began.line && began.ms - back.ms < WAKE;
+        soon.then_some((name, back, began, s))
     });
     let Some((name, back, began, s)) = found else { return };
     let waited = s.ms - began.ms;
