@@ -1,4 +1,4 @@
-//! What a board contains, in numbers: for `dormouse board check`.
+//! What a board contains, in numbers: for `dormouse check`.
 
 use super::Board;
 use dormouse_base::device::{DeviceId, LinkKind};

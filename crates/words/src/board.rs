@@ -9,7 +9,7 @@ use dormouse_board::summary::Summary;
 use dormouse_board::{Board, CALLBACKS};
 use std::fmt::Write as _;
 
-/// The text of `board check`: whether the board is sound, then what is in it.
+/// The text of `check` of a board: whether the board is sound, then what is in it.
 pub fn described(board: &Board, s: &Summary) -> String {
     let mut page = Page::new(false);
     let visited = s.devices - s.no_pm;

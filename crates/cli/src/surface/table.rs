@@ -408,8 +408,8 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb {
         words: "check",
         group: Group::See,
-        does: "a verdict on this machine, a log, a device tree",
-        about: "Give a verdict on this machine, a log, a recording, or a device tree.\n\n\
+        does: "a verdict on this machine, a log, a device tree, a board",
+        about: "Give a verdict on this machine, a log, a recording, a device tree, or a board file.\n\n\
                 Without an input it looks at this machine for two seconds and changes nothing. \
                 With limits (--resume 1s, --hardware-sleep 90%) it says of each whether it holds, \
                 also for test systems (--as junit). Exit code 4 says that something is broken, \
@@ -437,6 +437,15 @@ pub(crate) const VERBS: &[Verb] = &[
                 |a, g| boot::run(&a, g),
                 Asked(""),
                 speaks_of_probing
+            ),
+            form!(
+                "board",
+                "Board file",
+                ["board check"],
+                board::CheckArgs,
+                |a, _| board::checked(&a),
+                Asked(""),
+                is_board
             ),
             form!("budget", "Limits", [], budget::BudgetArgs, |a, g| budget::run(&a, g)),
         ],
@@ -603,19 +612,10 @@ pub(crate) const VERBS: &[Verb] = &[
     verb!(
         "lab fetch",
         Group::Prove,
-        "brings kernels and programs into the cache",
-        [],
+        "kernels and programs: lists them, brings them into the cache",
+        ["lab list", "lab kernels"],
         lab::FetchArgs,
         |a, _| lab::run_fetch(&a)
-    ),
-    #[cfg(unix)]
-    verb!(
-        "lab list",
-        Group::Prove,
-        "the kernels that there are",
-        ["lab kernels"],
-        lab::KernelsArgs,
-        |a, _| lab::kernels(&a)
     ),
     Verb {
         words: "board make",
@@ -648,14 +648,6 @@ pub(crate) const VERBS: &[Verb] = &[
         [],
         board::FromArgs,
         |a, g| board::from(&a, g)
-    ),
-    verb!(
-        "board check",
-        Group::Prove,
-        "whether a board file is right, and what is in it",
-        [],
-        board::CheckArgs,
-        |a, _| board::checked(&a)
     ),
     Verb {
         words: "compare",

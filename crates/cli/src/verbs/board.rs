@@ -172,7 +172,7 @@ impl TreeArgs {
 /// Check a board file and say what is in it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse board check my.board\n  dormouse board check boards/laptop.board"
+    after_help = "Examples:\n  dormouse check my.board\n  dormouse check boards/laptop.board"
 )]
 pub(crate) struct CheckArgs {
     /// A board file; `-` reads standard input.

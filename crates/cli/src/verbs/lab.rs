@@ -30,21 +30,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// List the kernel series that Debian's archive has now.
+/// Bring kernels, headers and programs for guests into the cache; without any, list the kernel
+/// series that Debian's archive has now.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  dormouse lab list\n  dormouse lab list --arch arm64")]
-pub(crate) struct KernelsArgs {
-    /// Architecture of the guest.
-    #[arg(long, value_parser = arch, default_value = "amd64")]
-    arch: Arch,
-}
-
-/// Bring kernels, headers and programs for guests into the cache.
-#[derive(Args)]
-#[command(after_help = "Examples:\n  dormouse lab fetch 6.12 7\n  dormouse lab fetch --programs")]
+#[command(
+    after_help = "Examples:\n  dormouse lab fetch\n  dormouse lab fetch 6.12 7\n  dormouse lab fetch --programs"
+)]
 pub(crate) struct FetchArgs {
     /// Series such as 6.12; 7 is the newest 7.x with headers.
-    #[arg(required_unless_present = "programs")]
     series: Vec<String>,
     /// Unpack the programs of Debian's that guests run: fio, cyclictest, rtla,
     /// mkfs, udev, modprobe. Without, they are fetched when they are first needed.
@@ -256,6 +249,9 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 
 /// Runs the form.
 pub(crate) fn run_fetch(a: &FetchArgs) -> Result<()> {
+    if a.series.is_empty() && !a.programs {
+        return kernels(a.arch);
+    }
     for series in &a.series {
         print(&describe(&fetch::fetch(a.arch, series)?))?;
     }
@@ -265,9 +261,9 @@ pub(crate) fn run_fetch(a: &FetchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Runs the form.
-pub(crate) fn kernels(a: &KernelsArgs) -> Result<()> {
-    let offers = fetch::offers(a.arch)?;
+/// Lists what there is.
+fn kernels(arch: Arch) -> Result<()> {
+    let offers = fetch::offers(arch)?;
     let offers: Vec<written::Offer<'_>> = offers
         .iter()
         .map(|o| written::Offer {

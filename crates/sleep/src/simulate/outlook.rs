@@ -103,7 +103,7 @@ pub fn hang(board: &Board, stuck: &Stuck) -> String {
                 ),
                 None => format!(
                     "{stuck}: {names}. A dependency against the device order does this; see \
-                     `dormouse board check`"
+                     `dormouse check`"
                 ),
             }
         }
