@@ -51,6 +51,8 @@ pub mod nothing;
 #[cfg(feature = "host")]
 pub mod plan;
 #[cfg(feature = "host")]
+pub mod ready;
+#[cfg(feature = "host")]
 pub mod redact;
 #[cfg(feature = "host")]
 pub mod replay;

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod apart;
+mod back;
 mod bad_input;
 mod beside;
 mod board;

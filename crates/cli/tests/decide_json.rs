@@ -340,3 +340,17 @@ fn nothing_is_said_of_a_half_that_is_not_in_the_log() {
     assert!(!predicted["claimed"]["suspend_ns"].is_null(), "{}", predicted["claimed"]);
     assert!(predicted["claimed"]["resume_ns"].is_null(), "{}", predicted["claimed"]);
 }
+
+#[test]
+fn the_way_back_is_as_its_page_says() {
+    let page = Page::read("plan-json.md");
+    let slow = crate::back::Journal { hook: 90_000, ..crate::back::QUICK };
+    let silent = crate::back::Journal { told: false, ..slow };
+    let of = |text: String, limit: &str| -> Value {
+        let out = ran::piped(&["tune", "-", "--ready", limit, "--json"], &text);
+        serde_json::from_slice(&out.stdout).expect("JSON")
+    };
+    let values = [of(slow.text(), "net=2s"), of(silent.text(), "net=2s")];
+    assert_eq!(values[1]["verdict"], "unknown");
+    agree(&page.whole("the way back as a whole"), &values);
+}

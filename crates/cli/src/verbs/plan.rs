@@ -6,18 +6,20 @@ use crate::terminal;
 use crate::verify::{Said, progress, said};
 use anyhow::{Result, bail};
 use clap::Args;
-use dormouse_app::failure::NotMet;
+use dormouse_app::failure::{NotMet, NotReproduced, Nothing, Usage};
 use dormouse_app::machine::{Machine, certain, measured};
 use dormouse_app::plan::{
     Ask, Found, Handed, Help, Helped, asked_of, changed, energy as energy_of, hand_over, plan,
 };
+use dormouse_app::ready::{marks, ready as ready_as_whole};
+use dormouse_base::gate::Verdict;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse_duration};
 use dormouse_read::Given;
 use dormouse_sleep::plan::candidate::Kind;
 use dormouse_sleep::plan::{Goal, Plan};
-use dormouse_words::decision::{energy, plan as written};
+use dormouse_words::decision::{back as written_back, energy, plan as written};
 use dormouse_words::document::{TUNE, document};
 use dormouse_words::fidelity;
 use dormouse_words::text::safe;
@@ -42,7 +44,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     suspend: Option<Ns>,
     /// A device must be ready this long after the start of resume; it is never
-    /// removed. May be repeated.
+    /// removed. Of a journal: what must be there so long after the kernel's return, as
+    /// `check --ready` names it (net=2s). May be repeated.
     #[arg(long, value_name = "PATTERN=TIME", value_parser = ready)]
     ready: Vec<(String, Ns)>,
     /// Never remove matching devices or what they need; may be repeated.
@@ -98,9 +101,12 @@ fn kind(text: &str) -> Result<Kind, String> {
 /// Runs the verb.
 pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
     args.asked.check(false)?;
+    if let Some(said) = back(args, given)? {
+        return said;
+    }
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
     let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
-        args.asked.open(given)?;
+        args.asked.open(given).map_err(|e| no_way(args, e))?;
     let board = &board;
     measured(board, args.asked.force())?;
     let ask = Ask {
@@ -169,6 +175,67 @@ pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
     text.push_str(&next_command(args, board, (&goal, &found), help));
     terminal::print(&text)?;
     is_met(&found, verified.as_ref())
+}
+
+/// The answer for limits on the way back as a whole, if the input tells of one.
+fn back(args: &PlanArgs, given: &Given) -> Result<Option<Result<()>>> {
+    let asked = marks(&args.ready).filter(|a| !a.is_empty());
+    let Some(asked) = asked else { return Ok(None) };
+    let Some(found) = ready_as_whole(given, &asked)? else { return Ok(None) };
+    let others = [
+        ("--resume", args.resume.is_some()),
+        ("--suspend", args.suspend.is_some()),
+        ("--keep", !args.keep.is_empty()),
+        ("--offer", !args.offer.is_empty()),
+        ("--energy", args.energy.is_some()),
+        ("-o", args.output.is_some()),
+        ("--kernel", args.asked.kernel().is_some()),
+        ("--verify", args.asked.verify.is_asked()),
+    ];
+    if let Some((option, _)) = others.into_iter().find(|o| o.1) {
+        let text = format!(
+            "{option} is for recordings, which are simulated; --ready {} of this input is \
+             arithmetic on the rows of its sleeps",
+            asked[0].mark.asked()
+        );
+        return Err(Usage(text).into());
+    }
+    if found.coarse && !args.asked.force() {
+        return Err(NotReproduced(format!(
+            "{} Stamps of whole seconds allow both: journalctl -o short-precise has exact ones; \
+             --force shows the rows all the same",
+            found.answer
+        ))
+        .into());
+    }
+    if args.json {
+        terminal::print(&document(TUNE, "ready", &found))?;
+    } else {
+        let typed = typed(&args.asked.input().display().to_string());
+        terminal::print(&written_back::text(&found, &typed, terminal::wants_colour()))?;
+    }
+    Ok(Some(match found.verdict {
+        Verdict::Met => Ok(()),
+        Verdict::Missed => Err(NotMet("no set of changes keeps the limit".into()).into()),
+        Verdict::Unknown => Err(Nothing(
+            "no verdict: the recorded rows do not tell whether the limit would be kept".into(),
+        )
+        .into()),
+    }))
+}
+
+/// What is missing where a mark of the way back was asked for, and no text tells of one.
+fn no_way(args: &PlanArgs, e: anyhow::Error) -> anyhow::Error {
+    match marks(&args.ready) {
+        Some(asked) if !asked.is_empty() && e.is::<Nothing>() => Nothing(format!(
+            "{}: no line with a time tells both the kernel's return and {}; a journal does: \
+             journalctl -b -o short-precise",
+            args.asked.input().display(),
+            asked[0].mark.asked()
+        ))
+        .into(),
+        _ => e,
+    }
 }
 
 /// Says on a terminal what takes time.

@@ -11,6 +11,8 @@
 //! A row of which the text has no begin or no end is part of its neighbour, which then says from
 //! and until which of them it is.
 
+pub mod budget;
+pub mod pieces;
 pub mod ready;
 
 use crate::case::Case;
@@ -71,7 +73,17 @@ impl Mark {
         }
     }
 
-    fn of(s: &Step) -> Option<Mark> {
+    /// As it is asked for.
+    pub fn asked(self) -> String {
+        Mark::AFTER.iter().find(|m| m.2 == self).map_or_else(String::new, |m| m.0.into())
+    }
+
+    /// What is asked for by this name.
+    pub fn find(name: &str) -> Option<Mark> {
+        Mark::AFTER.into_iter().find(|m| m.0 == name).map(|m| m.2)
+    }
+
+    pub(crate) fn of(s: &Step) -> Option<Mark> {
         Some(match s.kind {
             Kind::Asked => Mark::Asked,
             Kind::Sleeps => Mark::Service,
@@ -130,7 +142,7 @@ pub struct WholeWay {
 impl WholeWay {
     /// Whether its stamps are of whole seconds.
     pub fn is_coarse(&self) -> bool {
-        self.grain_ns >= Ns(1_000_000_000)
+        self.grain_ns >= SECOND
     }
 
     /// From the kernel's return to a mark; nothing where the text has one of them not.
@@ -175,6 +187,8 @@ pub fn common<'a>(ways: impl IntoIterator<Item = &'a WholeWay>) -> Vec<Common> {
     all.into_iter().filter_map(of).collect()
 }
 
+/// Stamps this coarse are of whole seconds.
+pub(crate) const SECOND: Ns = Ns(1_000_000_000);
 /// What ends so long after the kernel came back is no part of it, in ms.
 const WAKE: i64 = 300_000;
 /// What is asked so long before the kernel begins is another request, in ms.

@@ -17,11 +17,15 @@ pub struct Ready {
 }
 
 /// A limit holds if so many of a hundred sleeps keep it.
-const HOLD: usize = 95;
+pub(super) const HOLD: usize = 95;
 
 /// What one sleep says of a limit, by stamps that may be coarse.
 fn verdict(took: Ns, of: &WholeWay, within: Ns) -> Verdict {
-    let coarse = if of.is_coarse() { of.grain_ns.0 } else { 0 };
+    verdict_of(took, if of.is_coarse() { of.grain_ns.0 } else { 0 }, within)
+}
+
+/// What a time says of a limit, if it may be wrong by `coarse` ns.
+pub(super) fn verdict_of(took: Ns, coarse: i64, within: Ns) -> Verdict {
     if took.0.saturating_add(coarse) <= within.0 {
         Verdict::Met
     } else if took.0.saturating_sub(coarse) > within.0 {

@@ -2,6 +2,7 @@
 //! text and JSON.
 
 pub mod apply;
+pub mod back;
 pub mod culprits;
 pub mod domains;
 pub mod energy;

@@ -14,6 +14,7 @@ pub(crate) mod whole;
 
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};
+pub(crate) use safe::{left, right};
 
 use crate::doctor::beside;
 use crate::wording::{next, trust};

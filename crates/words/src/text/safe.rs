@@ -78,14 +78,14 @@ pub fn fit_end(text: &str, columns: usize) -> String {
 }
 
 /// [`fit`], filled with blanks to `columns`.
-pub(super) fn left(text: &str, columns: usize) -> String {
+pub(crate) fn left(text: &str, columns: usize) -> String {
     let mut out = fit(text, columns);
     out.extend(std::iter::repeat_n(' ', columns - width(&out).min(columns)));
     out
 }
 
 /// [`fit`], with blanks in front.
-pub(super) fn right(text: &str, columns: usize) -> String {
+pub(crate) fn right(text: &str, columns: usize) -> String {
     let text = fit(text, columns);
     let mut out = " ".repeat(columns - width(&text).min(columns));
     out.push_str(&text);
