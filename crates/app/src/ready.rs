@@ -33,7 +33,7 @@ pub fn ready(given: &Given, asked: &[Ready]) -> Result<Option<Plan>> {
         return Ok(None);
     }
     let why = || {
-        let names: Vec<String> = asked.iter().map(|r| r.mark.asked()).collect();
+        let names: Vec<_> = asked.iter().map(|r| r.mark.asked()).collect();
         let text = format!(
             "{} told as a whole, and no line with a time tells both the kernel's return and {}; \
              `dormouse show` has the rows",

@@ -14,6 +14,7 @@
 
 use crate::finding::Finding;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// Whether a limit holds; the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -120,7 +121,7 @@ impl Counted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gate {
     /// The option that asks for it, and `findings` of --fail-on: the name of a test.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What was asked, in words: `1.00 s`, `broken`.
     pub limit: String,
     /// Whether it holds.
@@ -137,9 +138,9 @@ pub struct Gate {
 
 impl Gate {
     /// Nothing is known of it yet.
-    pub fn new(name: &'static str, limit: impl Into<String>) -> Gate {
+    pub fn new(name: impl Into<Cow<'static, str>>, limit: impl Into<String>) -> Gate {
         Gate {
-            name,
+            name: name.into(),
             limit: limit.into(),
             verdict: Verdict::Unknown,
             found: None,

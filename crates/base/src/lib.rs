@@ -21,6 +21,7 @@ pub mod image;
 pub mod inside;
 pub mod loss;
 pub mod lost;
+pub mod mark;
 pub mod names;
 pub mod pairs;
 pub mod phase;

@@ -130,7 +130,7 @@ fn printed(words: &[String]) -> (u8, String) {
 
 /// Whether a command only reads, and names what it reads: `FILE` is for the reader to fill in.
 fn answers_by_itself(words: &[String]) -> bool {
-    let touches = ["record", "restore", "hold", "sync", "lab", "report", "export"];
+    let touches = ["record", "restore", "hold", "sync", "mark", "lab", "report", "export"];
     let writes = ["-o", "--output", "--apply", "--yes", "--verify", "--now"];
     let verb = words.first().map_or("", String::as_str);
     let blank = |w: &String| w.len() > 2 && w.bytes().all(|b| b.is_ascii_uppercase());

@@ -108,6 +108,34 @@ fn the_way_back_as_a_whole_has_limits_of_its_own() {
     assert!(code == Some(2) && text.contains("session, unit, screen, link, net"), "{text}");
     let (_, text) = said(&["check", "-"], &wakes(1_900));
     assert!(text.contains("The whole way of 3 sleeps"), "{text}");
+    // A program's own mark; words that quote one are none.
+    let marked =
+        |by: &str| wakes(1_900).replace("kernel: e1000e", &format!("{by} X\nkernel: e1000e"));
+    let with = |by: &str| -> String {
+        let log = marked(by);
+        let mut stamp = "";
+        let each = log.lines().map(|l| match l.split_once(" elm ") {
+            Some((s, _)) => {
+                stamp = s;
+                l.trim_end_matches(" X").to_string() + "\n"
+            }
+            None => format!("{stamp} elm {l}\n"),
+        });
+        each.collect()
+    };
+    let app = |by: &str, limit: &str| verdict(&["--ready", limit], &with(by));
+    for by in ["root[77]: dormouse: mark scanner", "kernel: dormouse: mark scanner"] {
+        assert_eq!(app(by, "app:scanner=600ms"), (Some(0), "met".into()), "{}", with(by));
+        assert_eq!(app(by, "app:scanner=400ms"), (Some(4), "missed".into()));
+        assert_eq!(app(by, "app:frame=400ms"), (Some(1), "unknown".into()));
+    }
+    let quoted = "sudo[7]: root : COMMAND=/usr/bin/logger dormouse: mark scanner";
+    assert_eq!(app(quoted, "app:scanner=600ms"), (Some(1), "unknown".into()));
+    let kernel: String = (1..4)
+        .map(|i| format!("[  {i}00.500000] PM: suspend entry (s2idle)\n[  {i}00.700000] PM: suspend exit\n[  {i}00.900000] dormouse: mark scanner\n"))
+        .collect();
+    let (code, answer) = json(&["--ready", "app:scanner=250ms"], &kernel);
+    assert_eq!((code, &answer["gates"][0]["name"]), (Some(0), &Value::from("ready-app-scanner")));
 }
 
 /// The end of a sleep that was ordered may have come early, a coarse gauge may hide a watt,

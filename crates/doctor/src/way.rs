@@ -79,6 +79,8 @@ pub enum Kind {
     TimedOut,
     /// A kernel's.
     Kernel,
+    /// A program marks that it is ready.
+    App,
     /// A service of the time of day reached its server, or the clock was set.
     ClockSet,
     /// Any other.

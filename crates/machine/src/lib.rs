@@ -10,6 +10,7 @@
 //! [`natural`] reads what is cheap around a sleep that nobody records.
 //! [`mod@look`] reads what a running machine says of its sleep, and writes nothing.
 //! [`mod@presync`] writes what sleep would sync, and can be ended.
+//! [`mark`] writes one line for a program that is ready.
 //! [`apply`] tries flags with it and keeps those that help.
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
@@ -29,6 +30,7 @@ pub mod knob;
 mod list;
 pub mod look;
 pub mod machine;
+pub mod mark;
 pub mod measure;
 pub mod natural;
 pub mod options;

@@ -7,6 +7,7 @@ mod campaign;
 mod fake;
 mod guard;
 mod hold;
+mod mark;
 mod presync;
 mod record;
 mod trials;

@@ -1,4 +1,4 @@
-//! The verbs that touch this machine (record, restore, hold, sync) and what a command
+//! The verbs that touch this machine (record, restore, hold, sync, mark) and what a command
 //! line needs of its terminal. The `dormouse` command has them among others; the
 //! program `dormouse-record` has them alone: small and static, for phones and boards.
 #![forbid(unsafe_code)]
@@ -30,6 +30,7 @@ enum Verb {
     Restore(verbs::restore::RestoreArgs),
     Hold(verbs::hold::HoldArgs),
     Sync(verbs::sync::SyncArgs),
+    Mark(verbs::mark::MarkArgs),
 }
 
 /// Runs the recorder of this process, on its standard streams.
@@ -53,10 +54,9 @@ fn ended() -> u8 {
 fn command() -> clap::Command {
     Args::command().mut_subcommands(|verb| {
         let Some(help) = verb.get_after_help().map(ToString::to_string) else { return verb };
-        let examples = ["dormouse hold", "dormouse record", "dormouse restore", "dormouse sync"];
-        let named = examples.into_iter().fold(help, |help, of| {
-            let verb = of.rsplit(' ').next().unwrap_or_default();
-            help.replace(&format!("  {of}"), &format!("  dormouse-record {verb}"))
+        let examples = ["hold", "mark", "record", "restore", "sync"];
+        let named = examples.into_iter().fold(help, |help, verb| {
+            help.replace(&format!("  dormouse {verb}"), &format!("  dormouse-record {verb}"))
         });
         verb.after_help(named)
     })
@@ -68,6 +68,7 @@ fn answered(args: Args) -> Result<()> {
         Verb::Restore(args) => verbs::restore::run(args),
         Verb::Hold(args) => verbs::hold::run(&args),
         Verb::Sync(args) => verbs::sync::run(&args),
+        Verb::Mark(args) => verbs::mark::run(&args),
     }
 }
 
@@ -89,6 +90,6 @@ mod tests {
                 assert!(line.starts_with("  dormouse-record "), "{line}");
             }
         }
-        assert!(examples >= 7, "{examples}");
+        assert!(examples >= 9, "{examples}");
     }
 }

@@ -58,7 +58,7 @@ pub fn not_known(answer: &Gated) -> Option<String> {
 
 fn listed(answer: &Gated, verdict: Verdict) -> Option<(&'static str, String)> {
     let names: Vec<&str> =
-        answer.gates.iter().filter(|g| g.verdict == verdict).map(|g| g.name).collect();
+        answer.gates.iter().filter(|g| g.verdict == verdict).map(|g| &*g.name).collect();
     let s = if names.len() == 1 { " is" } else { "s are" };
     (!names.is_empty()).then(|| (s, names.join(", ")))
 }

@@ -5,6 +5,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::next::{next, word};
 use crate::wording::number::{grouped, ms, percent, plural};
+use dormouse_base::mark::Marked;
 use dormouse_base::say::capital;
 use dormouse_base::time::Ns;
 
@@ -344,6 +345,28 @@ pub struct Restored<'a> {
     pub earlier_boot: bool,
     /// How many are kept.
     pub kept: usize,
+}
+
+/// What `mark` did: where its line stands, and where it does not.
+pub fn marked(m: &Marked) -> String {
+    let mut page = Page::new(false);
+    let line = m.name.line();
+    page.wrapped(
+        Ink::Strong,
+        0,
+        2,
+        &format!("Wrote \"{line}\" to {}.", safe(&m.written.join(" and "))),
+    );
+    for r in &m.refused {
+        page.wrapped(Ink::Plain, 0, 2, &format!("Not to {}: {}.", safe(&r.path), safe(&r.reason)));
+    }
+    page.finish()
+}
+
+/// Why nothing was marked.
+pub fn unmarked(m: &Marked) -> String {
+    let each = m.refused.iter().map(|r| format!("{}: {}", r.path, r.reason));
+    format!("{} is not marked: {}", m.name, each.collect::<Vec<_>>().join("; "))
 }
 
 /// What `restore` did.

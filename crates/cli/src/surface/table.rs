@@ -8,7 +8,7 @@ use crate::verbs::{
 };
 // What a page cannot do: record, boot guests, keep a history.
 #[cfg(unix)]
-use crate::verbs::{lab, record, replay, restore, search, sync, watch};
+use crate::verbs::{lab, mark, record, replay, restore, search, sync, watch};
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
 use dormouse_base::capture::Capture;
@@ -542,6 +542,15 @@ pub(crate) const VERBS: &[Verb] = &[
         [],
         record::RecordArgs,
         |a, _| record::run(a)
+    ),
+    #[cfg(unix)]
+    verb!(
+        "mark",
+        Group::Prove,
+        "one line that says that a program is ready",
+        [],
+        mark::MarkArgs,
+        |a, _| mark::run(&a)
     ),
     #[cfg(unix)]
     verb!(

@@ -41,7 +41,8 @@ pub(crate) struct BudgetArgs {
     #[arg(long, value_name = "POWER", value_parser = watts)]
     max_power: Option<i64>,
     /// What must be there so long after the kernel's return, by the stamps of services: `net`
-    /// (its address), `link`, `session`, `unit` (the hooks) or `screen`; may be repeated.
+    /// (its address), `link`, `session`, `unit` (the hooks), `screen`, or `app:NAME`, which a
+    /// program marks (`dormouse mark NAME`); may be repeated.
     #[arg(long, value_name = "WHAT=TIME", value_parser = ready)]
     ready: Vec<Ready>,
     /// Findings this bad fail, and worse ones; guesses do not. `risk` counts what is slow too.
@@ -89,13 +90,12 @@ fn watts(text: &str) -> Result<i64, String> {
 
 /// What is to be ready, and when.
 fn ready(text: &str) -> Result<Ready, String> {
-    let names = || Mark::AFTER.map(|m| m.0).join(", ");
+    let names = || format!("{}, app:NAME", Mark::AFTER.map(|m| m.0).join(", "));
     let (name, time) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` is no limit: write WHAT=TIME, such as net=2s"))?;
-    let mark = Mark::AFTER.into_iter().find(|m| m.0 == name);
-    let (_, _, mark) =
-        mark.ok_or_else(|| format!("`{name}` is not known: write one of {}", names()))?;
+    let mark = Mark::find(name)
+        .ok_or_else(|| format!("`{name}` is not known: write one of {}", names()))?;
     Ok(Ready { mark, within: parse_duration(time)? })
 }
 

@@ -63,7 +63,7 @@ struct Check {
     hardware_sleep: Option<String>,
     /// Most power asleep, such as 1W.
     max_power: Option<String>,
-    /// What must be there so long after the kernel's return: net=2s, link, session, unit, screen.
+    /// What must be there so long after the kernel's return: net=2s, link, session, unit, screen, app:NAME.
     ready: Option<String>,
     /// Fail from this level on: broken or risk.
     fail_on: Option<String>,

@@ -33,4 +33,4 @@ pub(crate) mod watch;
 
 pub(crate) use dormouse_record::verbs::restore;
 #[cfg(unix)]
-pub(crate) use dormouse_record::verbs::{record, sync};
+pub(crate) use dormouse_record::verbs::{mark, record, sync};

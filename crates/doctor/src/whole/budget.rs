@@ -201,7 +201,7 @@ fn limit(r: Ready, sleeps: Vec<Sleep>, set: &[Change]) -> Limit {
         })
     };
     Limit {
-        what: r.mark.asked(),
+        what: r.mark.asked().into(),
         within_ns: r.within,
         kept: met(&[]),
         kept_then: met(set),

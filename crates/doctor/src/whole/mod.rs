@@ -6,7 +6,7 @@
 //! | before | somebody asks (logind, the lid, a key) | systemd-sleep begins |
 //! | hooks down | systemd-sleep begins | the kernel begins |
 //! | kernel | the kernel begins | it is back: its two halves, firmware, and the time asleep |
-//! | what follows | each of these in the order in which it came: the session, the unit's end, the link, the address, the screen | |
+//! | what follows | each of these in the order in which it came: the session, the unit's end, the link, the address, the screen, a program's own mark | |
 //!
 //! A row of which the text has no begin or no end is part of its neighbour, which then says from
 //! and until which of them it is.
@@ -19,14 +19,15 @@ use crate::case::Case;
 use crate::rules::abort::ended_early;
 use crate::rules::way::network::{SOON, taken_back};
 use crate::way::{Kind, Step, interface};
+use dormouse_base::mark::Name;
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What a sleep has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// Somebody asked for it.
     Asked,
@@ -46,6 +47,8 @@ pub enum Mark {
     Link,
     /// The network had its address.
     Address,
+    /// A program said that it was ready.
+    App(Name),
 }
 
 impl Mark {
@@ -59,8 +62,9 @@ impl Mark {
     ];
 
     /// In words, behind "until".
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> Cow<'static, str> {
+        let text = match self {
+            Mark::App(name) => return format!("{name} was ready").into(),
             Mark::Asked => "somebody asked",
             Mark::Service => "the service of the sleep began",
             Mark::Kernel => "the kernel began",
@@ -70,16 +74,44 @@ impl Mark {
             Mark::Screen => "the screen was on",
             Mark::Link => "the network had its link",
             Mark::Address => "the network had its address",
-        }
+        };
+        text.into()
+    }
+
+    /// As documents name it.
+    fn key(self) -> Cow<'static, str> {
+        let text = match self {
+            Mark::Asked => "asked",
+            Mark::Service => "service",
+            Mark::Kernel => "kernel",
+            Mark::Back => "back",
+            Mark::Session => "session",
+            Mark::Unit => "unit",
+            Mark::Screen => "screen",
+            Mark::Link => "link",
+            Mark::Address => "address",
+            Mark::App(name) => return format!("{APP}{name}").into(),
+        };
+        text.into()
     }
 
     /// As it is asked for.
-    pub fn asked(self) -> String {
-        Mark::AFTER.iter().find(|m| m.2 == self).map_or_else(String::new, |m| m.0.into())
+    pub fn asked(self) -> Cow<'static, str> {
+        Mark::AFTER.iter().find(|m| m.2 == self).map_or_else(|| self.key(), |m| m.0.into())
+    }
+
+    /// What its gate is called.
+    pub(crate) fn gate(self) -> Cow<'static, str> {
+        let app = || self.asked().replace(':', "-");
+        let own = Mark::AFTER.iter().find(|m| m.2 == self).map(|m| m.1.into());
+        own.unwrap_or_else(|| format!("ready-{}", app()).into())
     }
 
     /// What is asked for by this name.
     pub fn find(name: &str) -> Option<Mark> {
+        if let Some(app) = name.strip_prefix(APP) {
+            return Name::new(app).ok().map(Mark::App);
+        }
         Mark::AFTER.into_iter().find(|m| m.0 == name).map(|m| m.2)
     }
 
@@ -93,10 +125,20 @@ impl Mark {
             Kind::Ended => Mark::Unit,
             Kind::Link => Mark::Link,
             Kind::Address => Mark::Address,
+            Kind::App => Mark::App(Name::of_line(&s.text)?),
             Kind::Took(_) if s.text.contains("Screen on took") => Mark::Screen,
             _ if s.text.contains("Enabling monitor ") => Mark::Screen,
             _ => return None,
         })
+    }
+}
+
+/// How marks of programs are asked for.
+const APP: &str = "app:";
+
+impl Serialize for Mark {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.key())
     }
 }
 

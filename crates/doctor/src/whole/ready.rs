@@ -38,8 +38,7 @@ pub(super) fn verdict_of(took: Ns, coarse: i64, within: Ns) -> Verdict {
 /// The gate: met if 95 of 100 sleeps are told to keep it; one of which no line tells does not.
 pub fn ready(told: &[Told<'_>], asked: Ready) -> Gate {
     let Ready { mark, within } = asked;
-    let name = Mark::AFTER.iter().find(|m| m.2 == mark).map_or("ready", |m| m.1);
-    let gate = Gate::new(name, span(within));
+    let gate = Gate::new(mark.gate(), span(within));
     let all: Vec<&WholeWay> = told.iter().flat_map(|t| &t.report.ways).collect();
     let times: Vec<(Ns, &WholeWay)> =
         all.iter().filter_map(|w| Some((w.ready(mark)?, *w))).collect();

@@ -5,6 +5,7 @@ use crate::grams::Asked;
 use crate::klog;
 use crate::text::{has_date, lossy};
 use crate::time_of_day::TimeOfDay;
+use dormouse_base::mark::Name;
 use dormouse_base::pairs::Pairs;
 use dormouse_doctor::way::{Kind, Step};
 
@@ -18,7 +19,9 @@ const NEAR: i64 = 300_000;
 const DAY: i64 = 86_400_000;
 
 /// A text without any of these has no line of a service around a sleep.
-const SERVICES: [&[u8]; 11] = [
+const SERVICES: [&[u8]; 12] = [
+    // Boards without systemd have their own marks alone.
+    b"dormouse: mark ",
     b"systemd-sleep",
     b"systemd-logind",
     b"Delay lock is active",
@@ -72,7 +75,8 @@ const VIRTUAL: [&str; 20] = [
 ];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 82] = [
+const WORDS: [(&str, Kind); 83] = [
+    ("dormouse: mark ", Kind::App),
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
     // logind-dbus.c:delay_lock and systemctl, of a request that came to nothing.
@@ -345,8 +349,15 @@ impl Reading {
         }
         self.last = ms;
         let words = words.trim_start_matches([' ', '|', ':', ']']).trim_end_matches([' ', '|']);
-        let beside =
-            [Kind::Other, Kind::Kernel, Kind::Address, Kind::NoAddress, Kind::Link, Kind::ClockSet];
+        let beside = [
+            Kind::Other,
+            Kind::Kernel,
+            Kind::Address,
+            Kind::NoAddress,
+            Kind::Link,
+            Kind::ClockSet,
+            Kind::App,
+        ];
         let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
         let words = behind_host(behind_zone(behind_offset(words)));
         let step = Step { line, text: shown(words), ms, grain, run: self.run, kind };
@@ -465,6 +476,8 @@ fn kind(words: &str) -> Kind {
     let found = WORDS.iter().find(|w| has(w.0)).map(|w| w.1);
     let kernel = words.contains("kernel:");
     match found {
+        // Words that only quote a mark are none.
+        Some(Kind::App) if Name::of_line(words).is_none() => Kind::Other,
         // A driver's timeout is the kernel's matter.
         Some(Kind::TimedOut | Kind::Address) if kernel => Kind::Kernel,
         Some(Kind::Link | Kind::NoLink | Kind::Address | Kind::NoAddress)

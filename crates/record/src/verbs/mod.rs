@@ -2,6 +2,7 @@
 
 mod campaign;
 pub mod hold;
+pub mod mark;
 pub mod record;
 pub mod restore;
 pub mod sync;

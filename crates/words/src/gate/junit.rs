@@ -21,7 +21,7 @@ pub(super) fn print(answer: &Gated, inputs: &[String]) -> String {
         out += &format!("      <property name=\"input\" value=\"{}\"/>\n", escaped(input));
     }
     for g in &answer.gates {
-        let (name, limit) = (g.name, escaped(&g.limit));
+        let (name, limit) = (&g.name, escaped(&g.limit));
         out += &format!("      <property name=\"limit.{name}\" value=\"{limit}\"/>\n");
     }
     out += "    </properties>\n";

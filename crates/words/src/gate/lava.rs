@@ -19,7 +19,7 @@ pub(super) fn print(answer: &Gated) -> String {
         let figure = measured(g).map_or(String::new(), |f| {
             format!(" MEASUREMENT={} UNITS={}", f.decimal(), f.unit.name())
         });
-        let name = g.name;
+        let name = &g.name;
         out += &format!("<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={result}{figure}>\n");
     }
     out
