@@ -109,7 +109,10 @@ fn the_json_is_what_the_page_says() {
         Mar 04 07:00:10 elm systemd-sleep[41]: Performing sleep operation 'suspend'...\n\
         Mar 04 07:00:11 elm kernel: PM: suspend entry (s2idle)\n\
         Mar 04 07:00:41 elm kernel: PM: suspend exit\n";
-    for text in [SICK, truncated.as_str(), way] {
+    let deep = way.replace("s2idle", "deep")
+        + "$ grep . /sys/firmware/acpi/fpdt/resume/resume_prev_ns\n812000000\n\
+           /sys/firmware/acpi/fpdt/resume/resume_prev_ns:812000000\n";
+    for text in [SICK, truncated.as_str(), way, &deep] {
         let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);

@@ -160,7 +160,7 @@ pub fn judge(case: &Case) -> Report {
         sleeps,
         logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
-        ways: whole::of(case),
+        ways: whole::firmware::ways(case),
         slept: whole::slept(case),
         letter: rules::doubt::is_letter(case),
         recorded: false,

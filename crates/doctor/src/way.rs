@@ -30,6 +30,8 @@ pub struct Step {
     pub grain: i64,
     /// Lines whose times can be compared have the same.
     pub run: u32,
+    /// Its clock goes on while a firmware works.
+    pub wall: bool,
     /// What it is.
     pub kind: Kind,
 }
@@ -135,6 +137,8 @@ pub enum Table {
     Fpdt,
     /// /sys/firmware/acpi/fpdt/suspend and resume.
     Sleep,
+    /// What pm-graph writes of it above a recording.
+    Above,
 }
 
 /// A call of a graph of functions.

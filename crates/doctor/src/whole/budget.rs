@@ -315,7 +315,15 @@ mod tests {
                 line += 1;
                 let ms = (zero + ms).div_euclid(grain) * grain;
                 let text = (*text).to_string();
-                case.way.steps.push(Step { line, text, ms, grain, run: 0, kind: *kind });
+                case.way.steps.push(Step {
+                    line,
+                    text,
+                    ms,
+                    grain,
+                    run: 0,
+                    wall: true,
+                    kind: *kind,
+                });
             }
         }
         case

@@ -12,6 +12,7 @@
 //! and until which of them it is.
 
 pub mod budget;
+pub(crate) mod firmware;
 pub mod pieces;
 pub mod ready;
 
@@ -166,6 +167,20 @@ pub struct Row {
     pub line: u64,
     /// The greatest part of it, where that is a silence of a second and more.
     pub silence: Option<Silence>,
+    /// Of the row until the kernel was back: what of it the firmware took.
+    pub firmware: Option<Firmware>,
+}
+
+/// What a firmware took of one sleep, by its own clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Firmware {
+    /// On both sides of the sleep, as far as the text tells.
+    pub took_ns: Ns,
+    /// It is part of the row; else the clock of the stamps stood still meanwhile, and it comes
+    /// on top.
+    pub inside: bool,
+    /// The line that tells, from 1.
+    pub line: u64,
 }
 
 /// One sleep.
@@ -369,6 +384,7 @@ fn whole(steps: &[Step], marks: &[(Mark, usize)]) -> Option<WholeWay> {
             until: b.0,
             took_ns: ms(took),
             line: steps[b.1].line,
+            firmware: None,
             silence: silence.map(|(p, took)| Silence {
                 took_ns: ms(took),
                 after_line: p[0].line,
@@ -398,7 +414,7 @@ mod tests {
     use super::*;
 
     fn step(line: u64, ms: i64, kind: Kind) -> Step {
-        Step { line, text: format!("line {line}"), ms, grain: 1, run: 0, kind }
+        Step { line, text: format!("line {line}"), ms, grain: 1, run: 0, wall: true, kind }
     }
 
     fn ways(steps: Vec<Step>) -> Vec<WholeWay> {

@@ -9,7 +9,7 @@
 //! | the device is waited for no longer | from the return to the kernel's first line of the interface | never |
 
 use super::ready::verdict_of;
-use super::{Mark, SECOND, WholeWay, ms};
+use super::{Firmware, Mark, SECOND, WholeWay, ms};
 use crate::way::{Kind, Step, interface};
 use dormouse_base::gate::Verdict;
 use dormouse_base::time::Ns;
@@ -19,8 +19,6 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// The firmware: nobody here can.
-    Firmware,
     /// The kernel, its drivers, and what is at the other end of a cable.
     Kernel,
     /// Services, hooks and programs.
@@ -31,7 +29,6 @@ impl Owner {
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Owner::Firmware => "firmware",
             Owner::Kernel => "kernel, device",
             Owner::UserSpace => "user space",
         }
@@ -139,6 +136,8 @@ pub struct Sleep {
     pub pieces: Vec<Piece>,
     /// Stamps are so coarse.
     pub grain_ns: Ns,
+    /// What the firmware took before that: nobody here can mend it.
+    pub firmware: Option<Firmware>,
 }
 
 /// What is left of a sleep, by what may still be waited for.
@@ -211,7 +210,9 @@ pub(super) fn sleep(input: &str, way: &WholeWay, steps: &[Step], mark: Mark) -> 
     }
     let pieces = Night { mark, took, marks: &marks, seen: &seen, grain: way.grain_ns }.pieces();
     let (line, grain_ns) = (way.line, way.grain_ns);
-    Some(Sleep { input: input.into(), line, took_ns: took, rows, pieces, grain_ns })
+    let firmware = way.rows[..begin].last().and_then(|r| r.firmware.clone());
+    let input = input.into();
+    Some(Sleep { input, line, took_ns: took, rows, pieces, grain_ns, firmware })
 }
 
 /// Whose a row is: a link that a service itself took down is not the kernel's.

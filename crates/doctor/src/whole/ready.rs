@@ -89,8 +89,13 @@ mod tests {
     use crate::whole::Row;
 
     fn way(took: i64, grain: i64) -> WholeWay {
-        let row =
-            |until, ms: i64| Row { until, took_ns: Ns(ms * 1_000_000), line: 2, silence: None };
+        let row = |until, ms: i64| Row {
+            until,
+            took_ns: Ns(ms * 1_000_000),
+            line: 2,
+            silence: None,
+            firmware: None,
+        };
         WholeWay {
             from: Mark::Kernel,
             line: 1,

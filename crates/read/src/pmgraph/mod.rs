@@ -52,7 +52,7 @@ pub fn header<'a>(bytes: &'a [u8], tracker: &mut Tracker) -> Option<&'a [u8]> {
 
 /// `fwsuspend N fwresume N`: what the firmware took on both sides of the sleep, in ns, by
 /// FPDT (sleepgraph.py, 5.0 to 5.13).
-fn firmware(line: &[u8]) -> Option<(Ns, Ns)> {
+pub(crate) fn firmware(line: &[u8]) -> Option<(Ns, Ns)> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
     let mut of = |name: &str| {

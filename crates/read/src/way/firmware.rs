@@ -1,16 +1,25 @@
 //! Marks of a firmware: `cbmem -t` (coreboot, util/cbmem) in us, FPDT
-//! (drivers/acpi/acpi_fpdt.c, 5.12) in ns.
+//! (drivers/acpi/acpi_fpdt.c, 5.12) in ns, also as pm-graph writes it above a recording.
 
 use super::shown::shown;
 use dormouse_doctor::way::{Mark, Table};
 
 pub(super) fn read(text: &str) -> Vec<Mark> {
     let mut out = Vec::new();
-    if !["timestamp", "FPDT", "_ns"].iter().any(|w| text.contains(w)) {
+    if !["timestamp", "FPDT", "_ns", "fwresume"].iter().any(|w| text.contains(w)) {
         return out;
     }
     for (line, raw) in (1..).zip(text.lines()) {
         let words = raw.trim_start_matches(['>', ' ', '\t', '`', '|']);
+        let above = words.strip_prefix('#').map(str::trim).map(str::as_bytes);
+        if let Some((down, up)) = above.and_then(crate::pmgraph::firmware) {
+            let of = |(name, ns): (&str, i64)| {
+                let (name, text) = (name.into(), shown(raw));
+                Mark { line, text, name, ns, of: Table::Above }
+            };
+            out.extend([("fwsuspend", down.0), ("fwresume", up.0)].map(of));
+            continue;
+        }
         let found = cbmem(words)
             .map(|(name, ns)| (name, ns, Table::Cbmem))
             .or_else(|| fpdt(words).map(|(name, ns)| (name, ns, Table::Fpdt)))
@@ -62,7 +71,8 @@ mod tests {
         let text = "> 4 entries total:\n>    0:1st timestamp      1,100\n\
             >   3:after ram initialization   31,200,350 (31,190,007)\n\
             FPDT: Boot Performance - ResetEnd     = 77\n\
-            /sys/firmware/acpi/fpdt/resume/resume_prev_ns:812000000\n";
+            /sys/firmware/acpi/fpdt/resume/resume_prev_ns:812000000\n\
+            # fwsuspend 31000000 fwresume 1204000000\n";
         let all = read(text);
         let short: Vec<_> = all.iter().map(|m| (m.name.as_str(), m.ns, m.line)).collect();
         assert_eq!(
@@ -70,7 +80,9 @@ mod tests {
             [
                 ("after ram initialization", 31_190_007_000, 3),
                 ("ResetEnd", 77, 4),
-                ("resume_prev_ns", 812_000_000, 5)
+                ("resume_prev_ns", 812_000_000, 5),
+                ("fwsuspend", 31_000_000, 6),
+                ("fwresume", 1_204_000_000, 6)
             ]
         );
     }

@@ -263,8 +263,9 @@ impl Reading {
         }
         if text.contains(LOCK) && stamp(rest).is_none() {
             // Quoted without its time.
-            let (text, ms) = (shown(rest), self.last.max(0));
-            self.out.push(Step { line, text, ms, grain: 1_000, run: self.run, kind: Kind::Lock });
+            let (text, ms, run) = (shown(rest), self.last.max(0), self.run);
+            let (grain, wall, kind) = (1_000, false, Kind::Lock);
+            self.out.push(Step { line, text, ms, grain, run, wall, kind });
         }
         while let Some((stamp, len)) = stamp(rest) {
             let words = &rest[len..];
@@ -360,7 +361,8 @@ impl Reading {
         ];
         let speaks = !beside.contains(&kind) && !matches!(kind, Kind::Took(_));
         let words = behind_host(behind_zone(behind_offset(words)));
-        let step = Step { line, text: shown(words), ms, grain, run: self.run, kind };
+        let (text, run, wall) = (shown(words), self.run, stamp.wall);
+        let step = Step { line, text, ms, grain, run, wall, kind };
         if speaks {
             self.spoke = Some(ms);
             self.out.extend(self.before.take().filter(|b| b.run == self.run && ms - b.ms < NEAR));

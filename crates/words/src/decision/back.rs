@@ -2,6 +2,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::text::whole::firmware;
 use crate::text::{left, right};
 use crate::wording::next;
 use crate::wording::number::plural;
@@ -55,6 +56,7 @@ fn rows(page: &mut Page, l: &Limit) {
         plural(l.sleeps.len(), "sleep")
     );
     page.paragraph(2, &kept);
+    firmware(page, l.sleeps.iter().filter_map(|s| s.firmware.as_ref()));
 }
 
 /// What could be taken out of it, with a line that shows it.

@@ -5,7 +5,7 @@ use super::safe::{left, right, safe};
 use crate::wording::number::plural;
 use dormouse_base::say::span;
 use dormouse_base::time::Ns;
-use dormouse_doctor::whole::{Mark, WholeWay, common};
+use dormouse_doctor::whole::{Firmware, Mark, WholeWay, common};
 
 /// Columns of the marks.
 const MARKS: usize = 42;
@@ -40,12 +40,42 @@ fn one(page: &mut Page, way: &WholeWay, stamps: &str) {
         let name = format!("  {} (line {})", row.until.name(), row.line);
         let cells = [right(&span(row.took_ns), 14), right(&span(since), 14)].concat();
         page.line(&[(Ink::Plain, &format!("{}{cells}", left(&name, MARKS)))]);
+        if let Some(f) = &row.firmware {
+            page.wrapped(Ink::Faint, 6, 8, &part(f));
+        }
         if let Some(s) = &row.silence {
             let said =
                 format!("{} of it before line {}: \"{}\"", span(s.took_ns), s.line, safe(&s.text));
             page.wrapped(Ink::Faint, 6, 8, &said);
         }
     }
+}
+
+/// What a firmware took of a row.
+fn part(f: &Firmware) -> String {
+    let (took, line) = (span(f.took_ns), f.line);
+    match f.inside {
+        true => format!("{took} of it firmware, by its own clock (line {line})"),
+        false => format!(
+            "{took} of firmware on top, while the clock of the stamps stood still (line {line})"
+        ),
+    }
+}
+
+/// What firmwares took before the kernel was back, of the sleep in which that was longest.
+pub(crate) fn firmware<'a>(page: &mut Page, all: impl IntoIterator<Item = &'a Firmware>) {
+    let all: Vec<&Firmware> = all.into_iter().collect();
+    let Some(most) = all.iter().max_by_key(|f| f.took_ns) else { return };
+    let most = format!("{} (line {})", span(most.took_ns), most.line);
+    let said = match all.len() {
+        1 => format!(
+            "Until the kernel was back the firmware took {most} of one sleep, by its own clock; nobody here can mend that."
+        ),
+        n => format!(
+            "Until the kernel was back the firmware took up to {most} of {n} sleeps, by its own clock; nobody here can mend that."
+        ),
+    };
+    page.paragraph(2, &said);
 }
 
 fn several(page: &mut Page, ways: &[&WholeWay], stamps: &str) {
@@ -62,4 +92,5 @@ fn several(page: &mut Page, ways: &[&WholeWay], stamps: &str) {
         ];
         page.line(&[(Ink::Plain, &cells.concat())]);
     }
+    firmware(page, ways.iter().flat_map(|w| &w.rows).filter_map(|r| r.firmware.as_ref()));
 }
