@@ -6,7 +6,7 @@ use dormouse_base::capture::Capture;
 use dormouse_doctor::{MEASURED, border};
 use dormouse_machine::recording::Recording;
 use dormouse_read::{Given, Options, read_bytes};
-use dormouse_sleep::analyse::answer::is_comparable;
+pub use dormouse_sleep::analyse::answer::is_comparable;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::compare::excerpt::{Excerpts, excerpts};

@@ -70,3 +70,5 @@ pub mod tables;
 pub mod tune;
 #[cfg(feature = "host")]
 pub mod verify;
+#[cfg(feature = "host")]
+pub mod ways;

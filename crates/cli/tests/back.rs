@@ -18,11 +18,13 @@ pub(crate) struct Journal {
     pub told: bool,
     /// Stamps have microseconds.
     pub exact: bool,
+    /// Each night the unit ends up to so many ms later.
+    pub jitter: u64,
 }
 
 /// One that is quick.
 pub(crate) const QUICK: Journal =
-    Journal { nights: 3, hook: 400, link: 100, lease: 900, told: true, exact: true };
+    Journal { nights: 3, hook: 400, link: 100, lease: 900, told: true, exact: true, jitter: 0 };
 
 impl Journal {
     pub(crate) fn text(self) -> String {
@@ -36,7 +38,8 @@ impl Journal {
             let (day, hour) = (night / 20 + 1, night % 20);
             format!("Mar {day:02} {hour:02}:{:02}:{:02}{part} elm {said}\n", s / 60, s % 60)
         };
-        let (unit, back) = (31_500 + self.hook, 31_500);
+        let late = night * 13 % (self.jitter + 1);
+        let (unit, back) = (31_500 + self.hook + late, 31_500);
         let link = unit + self.link;
         let wake = "NetworkManager[900]: <info> manager: sleep: wake requested (sleeping: yes  enabled: yes)";
         [
@@ -118,4 +121,57 @@ fn devices_of_recordings_are_asked_for_as_before() {
     assert!(code == Some(2), "no device is named so: {text}");
     let (code, text) = said(&["tune", "-", "--ready", "net=2s", "--keep", "x"], &QUICK.text());
     assert!(code == Some(2) && text.contains("--keep is for recordings"), "{text}");
+}
+
+fn compared(a: &str, b: &str, words: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("a path").to_string()
+    };
+    let (a, b) = (put("old.txt", a), put("new.txt", b));
+    said(&[&["compare", &a, &b], words].concat(), "")
+}
+
+#[test]
+fn two_journals_are_beside_each_other_and_few_sleeps_claim_nothing() {
+    let old = Journal { nights: 6, jitter: 40, ..QUICK };
+    let new = Journal { hook: 900, ..old };
+    let of = |a: Journal, b: Journal| -> Value {
+        let (code, out) = compared(&a.text(), &b.text(), &["--json"]);
+        assert_eq!(code, Some(0), "{out}");
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let slower = of(old, new);
+    assert_eq!(slower["subject"], "ways");
+    let row = |v: &Value, from: &str, until: &str| -> Value {
+        let rows = v["rows"].as_array().expect("rows");
+        let is = |r: &&Value| r["from"] == from && r["until"] == until;
+        rows.iter().find(is).expect("the row").clone()
+    };
+    let unit = row(&slower, "back", "unit");
+    assert_eq!(
+        (&unit["contrast"]["verdict"], &unit["contrast"]["difference"]),
+        (&"slower".into(), &5e8.into())
+    );
+    assert_eq!(row(&slower, "unit", "link")["contrast"]["verdict"], "no_difference");
+    assert!(
+        slower["answer"].as_str().expect("words").contains("the unit of the sleep ended later")
+    );
+    assert!(of(old, old)["answer"].as_str().expect("words").starts_with("No difference"));
+    let few = of(Journal { nights: 4, ..old }, new);
+    assert_eq!(row(&few, "back", "unit")["contrast"]["verdict"], "untested");
+    assert!(few["answer"].as_str().expect("words").contains("no difference is claimed"), "{few}");
+    // The same as the two halves of one text.
+    let both = format!("Before:\n{}\nAfter:\n{}", old.text(), new.text());
+    let (code, text) = said(&["compare", "-"], &both);
+    assert!(code == Some(0) && text.contains("First: Before, 6 sleeps."), "{text}");
+    // Every key is on the page.
+    let page = include_str!("../../../docs/compare-json.md");
+    for key in
+        slower.as_object().expect("an object").keys().chain(unit.as_object().expect("one").keys())
+    {
+        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key}");
+    }
 }

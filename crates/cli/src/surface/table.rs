@@ -30,7 +30,7 @@ fn sleeps(given: &Given) -> bool {
 
 /// Whether headings of one text part two measurements.
 fn is_parted(given: &Given) -> bool {
-    given.paths().len() == 1 && dormouse_app::compare::halves(given).is_ok_and(|h| h.is_some())
+    given.paths().len() == 1 && dormouse_app::ways::is_parted(given)
 }
 
 fn idles(given: &Given) -> bool {

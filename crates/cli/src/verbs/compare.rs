@@ -3,11 +3,13 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::compare::{Side, halves, is_slower, parts, short_labels, sides};
+use dormouse_app::compare::{Side, halves, is_comparable, is_slower, parts, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::nothing::nothing_in;
 use dormouse_app::tables;
+use dormouse_app::ways::{of_one, of_two};
 use dormouse_read::Given;
+use dormouse_words::comparison::ways::{self, Ways};
 use dormouse_words::comparison::{self, account, lists, text};
 use dormouse_words::document::{COMPARE, document};
 use dormouse_words::wording::next::{next as next_line, word};
@@ -86,6 +88,18 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
             return terminal::print(&said);
         }
     }
+    let ways = whole_ways(&each, &labels)?;
+    let whole = |s: &Side| s.captures().flat_map(|c| &c.cycles).any(is_comparable);
+    if let Some(ways) = &ways
+        && args.fail_if_slower.is_none()
+        && (each.len() == 1 || !read.as_ref().is_ok_and(|sides| sides.iter().all(whole)))
+    {
+        let next = next_line(&format!("show {}", word(&paths[paths.len() - 1])));
+        return terminal::print(&match args.json {
+            true => document(COMPARE, "ways", ways),
+            false => ways::text(ways) + "\n" + &next,
+        });
+    }
     if let [one] = &args.inputs[..] {
         if let Some([a, b]) = halves(&each[0])?
             && let Some(found) = parts(&a, &b)
@@ -128,13 +142,18 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     }
     let comparison = sides(&read, args.across_modes)?;
     let out = if args.json {
-        document(COMPARE, "recordings", comparison::json::json(&comparison))
+        let mut answer = comparison::json::json(&comparison);
+        if let Some(ways) = &ways {
+            answer["ways"] = serde_json::to_value(ways)?;
+        }
+        document(COMPARE, "recordings", answer)
     } else if args.markdown {
         text::markdown(&comparison)
     } else if args.lists {
         lists::lists(&comparison)
     } else {
-        text::text(&comparison, &paths)
+        let beside = ways.as_ref().map_or(String::new(), |w| ways::text(w) + "\n");
+        beside + &text::text(&comparison, &paths)
     };
     terminal::print(&out)?;
     match args.fail_if_slower {
@@ -143,6 +162,15 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
         ))
         .into()),
         _ => Ok(()),
+    }
+}
+
+/// The whole ways of two inputs, or of the halves of one, where both tell of some.
+fn whole_ways(each: &[Given], labels: &[String]) -> Result<Option<Ways>> {
+    match (each, labels) {
+        ([a, b], [of_a, of_b]) => of_two([a, b], [of_a, of_b]),
+        ([one], _) => of_one(one),
+        _ => Ok(None),
     }
 }
 

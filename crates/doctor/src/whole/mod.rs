@@ -11,6 +11,7 @@
 //! A row of which the text has no begin or no end is part of its neighbour, which then says from
 //! and until which of them it is.
 
+pub mod beside;
 pub mod budget;
 pub(crate) mod firmware;
 pub mod pieces;

@@ -3,7 +3,7 @@
 use dormouse_base::stats::describe::{mean, median, variance};
 use dormouse_base::stats::random::Random;
 use dormouse_base::stats::resample::difference_interval;
-use dormouse_base::stats::test::{MannWhitney, Welch, cohens_d, mann_whitney, welch};
+use dormouse_base::stats::test::{MannWhitney, Welch, cohens_d, holm, mann_whitney, welch};
 use libm::{ceil, fabs, sqrt};
 use serde::Serialize;
 
@@ -103,6 +103,24 @@ impl Contrast {
         contrast
     }
 
+    /// The medians alone, with which nothing is claimed.
+    fn figures(a: &[f64], b: &[f64]) -> Contrast {
+        let [was, is] = [median(a), median(b)];
+        Contrast {
+            cycles: [a.len(), b.len()],
+            median: [was, is],
+            difference: is - was,
+            percent: (was != 0.0).then(|| 100.0 * (is - was) / was),
+            interval: None,
+            welch: None,
+            mann_whitney: None,
+            effect: f64::NAN,
+            detectable: None,
+            p_corrected: 1.0,
+            verdict: Verdict::Untested,
+        }
+    }
+
     /// Sets the p-value after a correction and judges again.
     pub(crate) fn correct(&mut self, p: f64) {
         self.p_corrected = p;
@@ -122,6 +140,22 @@ impl Contrast {
             Some(_) => Verdict::Faster,
         };
     }
+}
+
+/// Figures of two sides, corrected for being many; with fewer than `least` values on a side the
+/// medians alone.
+pub fn contrasts(samples: &[[Vec<f64>; 2]], least: usize, random: &mut Random) -> Vec<Contrast> {
+    let of = |[a, b]: &[Vec<f64>; 2]| match a.len().min(b.len()) < least {
+        true => Contrast::figures(a, b),
+        false => Contrast::new(a, b, random),
+    };
+    let mut all: Vec<Contrast> = samples.iter().map(of).collect();
+    let mut tested: Vec<&mut Contrast> = all.iter_mut().filter(|c| c.welch.is_some()).collect();
+    let p: Vec<f64> = tested.iter().map(|c| c.p_corrected).collect();
+    for (c, p) in tested.iter_mut().zip(holm(&p)) {
+        c.correct(p);
+    }
+    all
 }
 
 /// How many cycles a side are needed so that a true difference of `fraction`
@@ -167,6 +201,24 @@ mod tests {
         assert_eq!(Contrast::new(&[5.0], &[6.0], &mut r).verdict, Verdict::Untested);
         let same = Contrast::new(&[5.0, 5.0], &[5.0, 5.0], &mut r);
         assert_eq!(same.verdict, Verdict::NoDifference);
+    }
+
+    #[test]
+    fn of_few_values_nothing_is_claimed_and_many_are_corrected() {
+        let mut r = Random::new(5);
+        let few = [vec![1.0, 1.1, 1.2, 1.3], vec![9.0, 9.1, 9.2, 9.3, 9.4]];
+        let all = contrasts(std::slice::from_ref(&few), 5, &mut r);
+        assert_eq!((all[0].verdict, all[0].welch), (Verdict::Untested, None));
+        assert!(all[0].difference > 7.0);
+        // What chance shows once in twenty is shown by few of many families.
+        let mut alarms = 0;
+        for _ in 0..40 {
+            let family: Vec<_> =
+                (0..8).map(|_| [noisy(&mut r, 9, 50.0), noisy(&mut r, 9, 50.0)]).collect();
+            let claims = |c: &Contrast| c.verdict != Verdict::NoDifference;
+            alarms += usize::from(contrasts(&family, 5, &mut r).iter().any(claims));
+        }
+        assert!(alarms <= 6, "{alarms} of 40 families");
     }
 
     #[test]

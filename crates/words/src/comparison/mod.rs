@@ -7,3 +7,4 @@ pub mod lists;
 pub mod order;
 pub mod tables;
 pub mod text;
+pub mod ways;
