@@ -438,12 +438,24 @@ static void remove_all(void)
 	}
 }
 
+/* The core forgets the data of a device when its driver lets go of it. */
+static int trouble_probe(struct platform_device *pdev)
+{
+	int d = find(names, ARRAY_SIZE(names), pdev->name);
+
+	if (d < 0)
+		return d;
+	platform_set_drvdata(pdev, &devices[d]);
+	return 0;
+}
+
 static int make_all(void)
 {
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		drivers[i].probe = trouble_probe;
 		drivers[i].driver.pm = &trouble_pm_ops;
 		drivers[i].driver.name = names[i];
 		ret = platform_driver_register(&drivers[i]);
@@ -454,7 +466,6 @@ static int make_all(void)
 		devices[i].pdev = platform_device_alloc(names[i], 0);
 		if (!devices[i].pdev)
 			return -ENOMEM;
-		dev_set_drvdata(&devices[i].pdev->dev, &devices[i]);
 		/* Every other one in a thread of its own. */
 		if (i % 2)
 			device_enable_async_suspend(&devices[i].pdev->dev);

@@ -32,14 +32,17 @@ fn main() {
 fn plant() {
     let count: u64 = fs::read_to_string(COUNT).ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let _ = fs::write(COUNT, (count + 1).to_string());
-    let _ = fs::write(PLAN, "clear");
+    fs::write(PLAN, "clear").expect("a plan can be cleared");
     for (n, line) in fs::read_to_string(PLANTED).unwrap_or_default().lines().enumerate() {
         let words: Vec<&str> = line.split(' ').collect();
         let once_in: u64 = words[2].parse().unwrap_or(1);
         let mixed = (count + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ (n as u64) << 32);
         if (mixed >> 33).is_multiple_of(once_in.max(1)) {
             let number = if words[1] == "fail" { 16 } else { 0 };
-            let _ = fs::write(PLAN, format!("{} suspend {} {number}", words[0], words[1]));
+            // The plan has devices without their number.
+            let device = words[0].trim_end_matches(".0");
+            fs::write(PLAN, format!("{device} suspend {} {number}", words[1]))
+                .expect("trouble can be planted");
         }
     }
 }
