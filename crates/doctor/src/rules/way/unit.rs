@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
 use crate::way::{Kind, Step};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -67,6 +68,7 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
             ))
             .look(format!("journalctl -b -u {name} has what it said before."))
             .times(all.len())
+            .when(Some(Direction::Resume), None)
             .shown_by([back.shown(), s.shown()]),
     );
 }
@@ -97,6 +99,7 @@ fn timed_out(steps: &[Step], out: &mut Vec<Finding>) {
             ))
             .look(format!("journalctl -u {name} and systemctl show -p TimeoutStartUSec {name}: what it runs, and its limit."))
             .costs(Ns(waited.saturating_mul(1_000_000)))
+            .when(Some(Direction::Resume), None)
             .shown_by([back.shown(), began.shown(), s.shown()]),
     );
 }
