@@ -86,7 +86,8 @@ impl Guests {
         archive.file("/init", 0o755, &read(&self.programs.join("examples").join(init))?);
         // A guest has no chance to hash addresses with, so all timers of a trace would
         // look alike (`ptr_to_hashval`, lib/vsprintf.c).
-        let words = "no_hash_pointers".into();
+        // A kernel that goes on behind a crash of its own would keep the guest until the limit.
+        let words = "no_hash_pointers oops=panic".into();
         let machine =
             Machine { words, ..Machine::new(Arch::Amd64, Accel::Icount, 1, &self.kernel.release) };
         let cut = cut.map(|word| (word, Duration::ZERO));

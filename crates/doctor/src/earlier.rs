@@ -147,8 +147,10 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
         let said = m.text.to_ascii_lowercase();
         let mut words = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
         let mut first = words.next().unwrap_or_default();
+        let mut edited = false;
         if matches!(first.trim_end_matches(|c: char| c.is_ascii_digit()), "edit" | "update") {
             first = words.next().unwrap_or_default();
+            edited = true;
         }
         let next = words.next().unwrap_or_default();
         // `Solved the keyboard layout` is of something else.
@@ -161,6 +163,8 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "solved" | "resolved" => mine,
             "closing" => matches!(next, "this" | "it"),
             "fixed" => matches!(next, "in" | "by" | "with" | "on" | "upstream"),
+            "works" => edited && next == "now",
+            "never" => next == "mind" && said.contains("closing"),
             _ => false,
         };
         // What was changed is pointed at, and nothing is left.

@@ -85,7 +85,45 @@ fn says(sentence: &str) -> bool {
         let end = rest.match_indices(' ').nth(4).map_or(rest.len(), |m| m.0);
         CHANGE.iter().any(|w| rest[..end].contains(w))
     };
-    behind.is_some_and(near) && (has(&WORKS) || all_of(&lower)) && has(&SLEEP) && !has(&UNLESS)
+    let with = behind.is_some_and(near) && (has(&WORKS) || all_of(&lower)) && has(&SLEEP);
+    (with || has(&MENDS) && changes(&lower) || is_tag(sentence)) && !has(&UNLESS)
+}
+
+/// What somebody says of what he changed, ahead of it or behind it.
+const MENDS: [&str; 12] = [
+    "fixes it",
+    "fixed it",
+    "fixes this",
+    "fixed this",
+    "solves it",
+    "solved it",
+    "did the trick",
+    "problem is gone",
+    "issue is gone",
+    "work again",
+    "makes it work",
+    "works again",
+];
+
+/// Whether a sentence is of a change.
+fn changes(lower: &str) -> bool {
+    const OF: [&str; 8] = [
+        "patch",
+        "that did",
+        "revert",
+        "changing ",
+        "this change",
+        "your change",
+        "commit",
+        "series",
+    ];
+    OF.iter().any(|w| lower.contains(w))
+}
+
+/// `Tested-by: …`, by which somebody answers for a patch
+/// (Documentation/process/submitting-patches.rst).
+fn is_tag(sentence: &str) -> bool {
+    sentence.trim().strip_prefix("Tested-by: ").is_some_and(|who| who.contains('@'))
 }
 
 /// `50 cycles out of 50`, `20 of 20 suspends`: all of them.
@@ -152,6 +190,11 @@ mod tests {
             "With this change 1000 cycles of the stress test passed on two boards.",
             "After the revert it sleeps, 50 cycles out of 50",
             "Since the fix the hang on resume is gone",
+            "This patch fixes it for me, thanks.",
+            "I tested your patch and the problem is gone.",
+            "Reverting commit 1234567890ab makes suspend work again.",
+            "Yep, that did the trick.",
+            "Tested-by: Ada <ada@example.org>",
         ] {
             assert!(says(s), "{s}");
         }
@@ -165,6 +208,9 @@ mod tests {
             "With v2 suspend worked for two cycles, then the error came back",
             "With the patch it works on my other board after suspend",
             "Would it work with the patch after resume?",
+            "This patch does not make it work again",
+            "A reboot fixes it",
+            "It works again after an hour",
         ] {
             assert!(!says(s), "{s}");
         }

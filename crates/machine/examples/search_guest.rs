@@ -66,7 +66,7 @@ fn check() -> usize {
             "two",
             "wakeup",
             &["vexnet.0 wake 2", "oak-bridge.0 wake 1"],
-            "This machine is woken by oak-bridge.0 (oak-bridge) and vexnet.0 (vexnet), each",
+            "This machine is woken by vexnet.0 (vexnet) and oak-bridge.0 (oak-bridge), each",
             0,
         ),
         ("none", "wakeup", &[], "The trouble did not come", 4),
@@ -90,7 +90,7 @@ fn check() -> usize {
         let folder = format!("/tmp/{}", name.replace(' ', "-"));
         let mut args = vec!["search", kind, "--yes", "--pm-test", "devices", "--interval", "0"];
         args.extend(["--one-in", "3", "--cycles", "80", "--campaign", &folder]);
-        // A sleep takes seconds in the emulator: four are enough to be told apart.
+        // Four are enough to be told apart.
         for among in ["vexnet.0", "elm-gpio.0", "firdsp.0", "oak-bridge.0"] {
             args.extend(["--among", among]);
         }

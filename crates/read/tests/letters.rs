@@ -197,6 +197,16 @@ fn a_patch_with_the_change_that_it_mends_is_one_without_a_signature() {
     let failed = said(&text).into_iter().find(|f| f.0 == "device-failed").expect("a failure");
     assert!(failed.1.contains("The text is a patch"), "{failed:?}");
     assert!(failed.1.contains("says: \"With this change 500 suspends passed"), "{failed:?}");
+    let shown = format!(
+        "commit 0123456789abcdef0123456789abcdef01234567\nAuthor: Ada <ada@example.org>\n\n    \
+         mmc: Wait\n\n    Suspend fails:\n\n{}",
+        refused("      ")
+    );
+    let failed = said(&shown).into_iter().find(|f| f.0 == "device-failed").expect("a failure");
+    assert!(failed.1.contains("The text is a patch"), "{failed:?}");
+    let still = text.replace("With this change", "It still fails now and then. With this change");
+    let failed = said(&still).into_iter().find(|f| f.0 == "device-failed").expect("a failure");
+    assert!(!failed.1.contains("without it"), "what is left with it: {failed:?}");
 }
 
 #[test]

@@ -182,12 +182,14 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
         found.map(|m| m.line)
     };
     let fixes = fixes(case);
-    let Some(signed) = fixes.into_iter().chain(begins("Signed-off-by: ")).min() else { return };
+    let shown = is_commit(case);
+    let signed = fixes.into_iter().chain(begins("Signed-off-by: ")).min();
+    let Some(signed) = signed.or(shown.then_some(u64::MAX)) else { return };
     let subject = || {
         let mut head = case.messages.iter().filter(prose).filter(|m| m.line < signed);
         head.any(|m| m.text.starts_with("Subject: ") && m.text.contains("[PATCH"))
     };
-    if !subject() && fixes.is_none() && begins("diff --git ").is_none() {
+    if !subject() && !shown && fixes.is_none() && begins("diff --git ").is_none() {
         return;
     }
     // What is left with it is no log of the kernel without it.
@@ -212,6 +214,16 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
             }
         }
     }
+}
+
+/// Whether a text begins as `git show` and `git log` do.
+fn is_commit(case: &Case) -> bool {
+    let hash = |m: &Message| {
+        let hash = m.text.strip_prefix("commit ").unwrap_or_default().trim();
+        hash.len() >= 12 && hash.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let author = |m: &Message| m.text.starts_with("Author: ");
+    case.messages.windows(2).take(3).any(|w| hash(&w[0]) && author(&w[1]))
 }
 
 /// What is slow in one of two measurements is told by both.
