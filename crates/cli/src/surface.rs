@@ -17,6 +17,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 mod all;
+mod rare;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -110,7 +111,7 @@ impl Verb {
     pub(crate) fn command(&self) -> Command {
         let mut command = self.with_all_options();
         let (mut list, mut any) = (String::from("Rare settings; may be repeated:"), false);
-        for name in table::rare(self.words) {
+        for name in rare::rare(self.words) {
             let found = command.get_arguments().find(|a| a.get_long() == Some(name));
             let Some(arg) = found.cloned() else { continue };
             let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
@@ -522,7 +523,7 @@ fn each_is_known(root: &Command, words: &[OsString], settings: &[String]) -> Res
     let name = |setting: &String| setting.split('=').next().unwrap_or_default().to_string();
     let Some(unknown) = settings.iter().map(name).find(|n| !has(n)) else { return Ok(()) };
     let verb = names.join(" ");
-    let all = table::rare(&verb).join(", ");
+    let all = rare::rare(&verb).join(", ");
     let all = if all.is_empty() { "none".into() } else { all };
     Err(Usage(format!(
         "dormouse {verb} has no setting {unknown}; its settings are: {all} (dormouse {verb} --help)"

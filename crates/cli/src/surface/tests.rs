@@ -122,7 +122,7 @@ fn the_table_of_old_words_is_the_file() {
 #[test]
 fn rare_settings_are_options_of_their_command() {
     for verb in VERBS {
-        for name in super::table::rare(verb.words) {
+        for name in super::rare::rare(verb.words) {
             let there = verb.with_all_options();
             assert!(
                 there.get_arguments().any(|a| a.get_long() == Some(name)),
