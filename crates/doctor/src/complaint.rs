@@ -58,7 +58,7 @@ fn words(lower: &str) -> Vec<&str> {
 }
 
 /// Words of a sentence that is of another time, machine or person, wishes, mends, or praises.
-const ELSEWHERE: &str = "?|unlike my|fix|solved|resolved|used to|if |would|last year|years ago|other laptop|other machine|old laptop|old machine|old pc|previous laptop|reproduce|how to |not a single|zero|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
+const ELSEWHERE: &str = "?|unlike my|fix|solved|resolved|used to|if |would like|would be|would have|would you|would anyone|would love|last year|years ago|other laptop|other machine|old laptop|old machine|old pc|previous laptop|reproduce|how to |not a single|zero|other pc|another machine|windows|macos|wrote|says that|said that|claims|works|thanks|[patch|hasn't|haven't|phone|app ";
 
 /// That something no longer does what it did.
 const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
@@ -348,6 +348,7 @@ mod tests {
             "the laptop reboots instead of resuming",
             "resume is slow",
             "it no longer suspends when i close the lid",
+            "when i ran systemctl suspend it would just woke up immediately",
             "touchscreen unresponsive following a suspend cycle",
             "bluetooth gone once woken up",
             "the laptop wakes up on its own at night",

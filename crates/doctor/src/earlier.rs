@@ -162,6 +162,7 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
         let begins = match first {
             "solved" | "resolved" => mine,
             "closing" => matches!(next, "this" | "it"),
+            "confirmed" => matches!(next, "fixed" | "solved" | "resolved"),
             "fixed" => matches!(next, "in" | "by" | "with" | "on" | "upstream"),
             "works" => edited && next == "now",
             "never" => next == "mind" && said.contains("closing"),
@@ -216,6 +217,9 @@ pub(crate) fn closed(case: &Case) -> Option<&Message> {
             "wrote",
             "thought",
             "remain",
+            "reproduce",
+            "stale",
+            "inactiv",
         ];
         // A thread is marked so, whatever its title was.
         let marked = ["[solved]", "[resolved]", "[fixed]"];

@@ -202,7 +202,8 @@ impl Report {
     pub fn first(&self) -> Option<First<'_>> {
         let f = self.findings.first()?;
         let not_judged = self.findings.iter().find(|f| f.id == NOT_JUDGED);
-        if let Some(doubt) = self.findings.iter().find(|f| f.id == DOUBT) {
+        let doubt = self.findings.iter().find(|x| x.id == DOUBT && f.level == Level::Note);
+        if let Some(doubt) = doubt {
             let told = self.findings.iter().find(|f| f.id != DOUBT);
             return Some(First::Doubt(doubt, not_judged.or(told)));
         }

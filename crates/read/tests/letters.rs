@@ -41,6 +41,22 @@ fn who_complains_in_another_tongue_is_no_proof_of_health() {
 }
 
 #[test]
+fn what_is_slow_explains_no_failure() {
+    let log = "[  100.000000] PM: suspend entry (deep)\n\
+        [  101.000000] ACPI: PM: Low-level resume complete\n\
+        [  108.300000] PM: resume devices took 7.214 seconds\n\
+        [  108.400000] PM: suspend exit\n";
+    let doubts = |words: &str| {
+        let report = judged(&format!("{words}\n\n{log}"));
+        let slow = report.findings.first().is_some_and(|f| f.level == Level::Slow);
+        assert!(slow, "it stays first: {:?}", report.findings);
+        report.findings.iter().any(|f| f.id == "no-all-clear")
+    };
+    assert!(doubts("Resume fails on both of my laptops."));
+    assert!(!doubts("Resume takes 40 seconds on both of my laptops."));
+}
+
+#[test]
 fn a_program_that_could_not_sleep_quotes_what_the_kernel_said_before() {
     let text = "Nov 02 03:12:46 elm systemd-sleep[20112]: Performing sleep operation 'hibernate'...\n\
         Nov 02 03:12:46 elm kernel: Lockdown: systemd-sleep: hibernation is restricted; see man kernel_lockdown.7\n\

@@ -31,6 +31,7 @@ const MOST: usize = 300_000;
 #[derive(Serialize)]
 struct Summary<'a> {
     schema: &'static str,
+    subject: &'static str,
     version: &'static str,
     title: &'a str,
     input: &'a str,
@@ -113,7 +114,8 @@ fn summary<'a>(input: &Input<'a>, sleeps: &Sleeps, blocks: &mut Blocks) -> Summa
         cpus.push(Cpu { cpu, states, disabled, sleeps: list.len(), block });
     }
     Summary {
-        schema: "dormouse-idle-report/1",
+        schema: "dormouse-report/1",
+        subject: "idle",
         version: env!("CARGO_PKG_VERSION"),
         title: input.title,
         input: input.input,

@@ -7,7 +7,8 @@ import { readBlock } from "../data/blocks.ts";
 export type State = [string, number, number, boolean];
 
 export interface Summary {
-  schema: "dormouse-idle-report/1";
+  schema: "dormouse-report/1";
+  subject: "idle";
   version: string;
   title: string;
   /** The input as it was typed. */

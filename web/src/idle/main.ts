@@ -10,7 +10,9 @@ import { whatIf } from "./whatif.ts";
 
 async function start(): Promise<void> {
   const summary = await readBlock<Summary>(0);
-  if (summary.schema !== "dormouse-idle-report/1") throw new Error(`this page cannot read ${String(summary.schema)}`);
+  if (summary.schema !== "dormouse-report/1" || summary.subject !== "idle") {
+    throw new Error(`this page cannot read ${String(summary.schema)} of ${String(summary.subject)}`);
+  }
   document.title = visible(summary.title);
   byId("version").textContent = `dormouse ${summary.version}`;
   byId("answer").textContent = reveal(summary.answer[0]);

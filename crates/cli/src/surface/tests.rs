@@ -96,7 +96,7 @@ fn the_schemas_are_few() {
     all.iter().for_each(|s| println!("{s}"));
     assert!(all.contains(dormouse_words::document::SHOW), "{all:?}");
     assert!(all.iter().all(|s| s.starts_with("dormouse-")), "one style of names: {all:?}");
-    assert!(all.len() <= 13, "{} schemas: {all:?}", all.len());
+    assert!(all.len() <= 12, "{} schemas: {all:?}", all.len());
 }
 
 /// tools/renamed.json, which tools/same-facts and others read, has the words of the table.

@@ -249,9 +249,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let lower = text.to_ascii_lowercase();
         SUBJECTS.iter().any(|s| lower.contains(s))
     };
-    if !rows.iter().any(|r| speaks(&r.name)) && !shown.first().is_some_and(|m| speaks(&m.text)) {
+    let caption = shown.first().and_then(|head| caption(case, head)).filter(|m| speaks(&m.text));
+    let spoken = rows.iter().any(|r| speaks(&r.name)) || speaks(&shown[0].text);
+    if !spoken && caption.is_none() {
         return;
     }
+    // What the rows are of stands above them.
+    let of = caption
+        .filter(|_| !spoken)
+        .map_or(String::new(), |m| format!(" (\"{}\")", m.text.trim().trim_end_matches(':')));
     let words: Vec<String> = rows.iter().take(MOST).map(told).collect();
     let more = match rows.len().saturating_sub(MOST) {
         0 => String::new(),
@@ -260,12 +266,20 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(
         Finding::new((COLUMNS, Area::Phase, Level::Note), Confidence::Guess)
             .says(format!(
-                "The writer sets figures before a change beside those after it: {}{more}. How often each was measured decides what that proves.",
+                "The writer sets figures before a change beside those after it{of}: {}{more}. How often each was measured decides what that proves.",
                 words.join("; ")
             ))
             .look("Record several sleeps of both kernels, then dormouse compare A B.")
-            .shown_by(lines(shown).into_iter().map(|e| Evidence { doubtful: true, ..e })),
+            .shown_by(lines(caption.into_iter().chain(shown)).into_iter().map(|e| Evidence { doubtful: true, ..e })),
     );
+}
+
+/// The line with a colon right above a table.
+fn caption<'a>(case: &'a Case, head: &Message) -> Option<&'a Message> {
+    let at = case.messages.partition_point(|m| m.line < head.line);
+    let above = case.messages[..at].last()?;
+    let near = head.line - above.line <= 2 && above.text.len() <= LONGEST;
+    (near && above.text.trim_end().ends_with(':')).then_some(above)
 }
 
 /// `suspend 312.4 ms -> 300.8 ms (-4 %)`.
@@ -319,6 +333,24 @@ mod tests {
         let two = "  v6.1:    \"Freezing user space (elapsed 0.364 seconds)\" median\n  patched: \"Freezing user space (elapsed 0.012 seconds)\" median\n";
         let told = said(two).expect("two lines");
         assert!(told.contains("0.364 -> 0.012 (-97 %)"), "{told}");
+    }
+
+    #[test]
+    fn a_caption_says_what_a_table_is_of() {
+        let told = said(
+            "Mean of 10 cycles, resume of devices:\n\n       before   after\n  mean  2.413 s  0.389 s\n",
+        );
+        let told = told.expect("a table");
+        assert!(
+            told.contains(
+                "(\"Mean of 10 cycles, resume of devices\"): mean 2.413 s -> 0.389 s (-84 %)"
+            ),
+            "{told}"
+        );
+        assert_eq!(
+            said("Mean of 10 cycles:\n\n       before   after\n  mean  2.413 s  0.389 s\n"),
+            None
+        );
     }
 
     #[test]

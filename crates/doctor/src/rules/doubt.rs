@@ -10,6 +10,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
 use crate::rules::night::woke;
+use crate::rules::reset;
 use crate::stage;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
@@ -19,12 +20,14 @@ pub(crate) const DOUBT: &str = "no-all-clear";
 
 /// Where all that was found is good to know, what speaks against an all-clear.
 pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
-    if found.iter().any(|f| f.level != Level::Note) {
+    // What is slow explains no failure.
+    if found.iter().any(|f| !matches!(f.level, Level::Note | Level::Slow)) {
         return None;
     }
+    let slow = found.iter().any(|f| f.level == Level::Slow);
     // Of what is over it was told how it ended.
     let over = found.iter().any(|f| f.over);
-    let cut = case.attempts.iter().rfind(|a| !a.inside).filter(|_| !over);
+    let cut = case.attempts.iter().rfind(|a| !a.inside).filter(|_| !over && !slow);
     let cut = cut.and_then(|a| ends_down(case, a));
     // What a night cost was told with its figures.
     let cost = found.iter().any(|f| matches!(f.id, "night-cost" | "night-rate"));
@@ -32,7 +35,11 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     let slept = !case.attempts.is_empty()
         || !case.parts.is_empty()
         || case.night.slept_at_all()
-        || found.iter().any(|f| f.area == Area::Mode);
+        || found.iter().any(|f| {
+            // A start that found no image tells what happened.
+            let image = f.area == Area::Hibernation && f.id != reset::NOT_FOUND;
+            f.area == Area::Mode || image || f.id == "wake-armed"
+        });
     let told = trouble(case)
         .filter(|_| slept && earlier::closed(case).is_none() && !is_calmed(case))
         .filter(|t| {
@@ -40,6 +47,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
             let of_cost = ["drain", "batter", "lost ", "loses", "losing", "%", "consum", "power"];
             !(cost && of_cost.iter().any(|w| lower.contains(w)))
         })
+        .filter(|t| !slow || tells_of_failure(t.1))
         // What a finding names is explained by it.
         .filter(|t| !names(t.1).any(|n| found.iter().any(|f| f.sentence.contains(n))));
     let mut words = Vec::new();
@@ -53,14 +61,14 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         let said: String = said.trim_end_matches('.').chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
-    let foreign = is_foreign(case).filter(|_| slept && told.is_none());
+    let foreign = is_foreign(case).filter(|_| slept && told.is_none() && !slow);
     if let Some(m) = foreign {
         words.push(format!(
             "The writer's words (line {}) are in a script that no rule reads: what he complains of is not known.",
             m.line
         ));
     }
-    let off = ends_off(case);
+    let off = ends_off(case).filter(|_| !slow);
     if let Some((m, device)) = off {
         words.push(format!(
             "The text ends at the shutdown of {device} (line {}), after the image was written: whether the machine went off is not there.",
@@ -83,6 +91,15 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
 
 /// So many letters of a sentence are quoted.
 const MOST: usize = 160;
+
+/// Whether a sentence says that a sleep failed, and not that it was slow.
+fn tells_of_failure(said: &str) -> bool {
+    let lower = said.to_ascii_lowercase();
+    let slow = ["slow", "take", "took", "long", "delay", "second", "minute"];
+    let fails =
+        ["fail", "not resume", "n't resume", "not wake", "n't wake", "hang", "freez", "crash"];
+    fails.iter().any(|w| lower.contains(w)) && !slow.iter().any(|w| lower.contains(w))
+}
 
 /// What a sentence names besides plain words: `foo-bar`, `baz.service`, `0000:00:14.0`.
 fn names(said: &str) -> impl Iterator<Item = &str> {
@@ -189,7 +206,7 @@ const TROUBLE: [&str; 44] = [
 ];
 
 /// Words of a sentence that asks, wishes, or tells that it is over.
-const NOT: [&str; 23] = [
+const NOT: [&str; 26] = [
     "?",
     "how to ",
     "in case ",
@@ -204,7 +221,10 @@ const NOT: [&str; 23] = [
     "without",
     "if ",
     "whether",
-    "would",
+    "would like",
+    "would be",
+    "would have",
+    "would you",
     "should",
     "avoid",
     "prevent",

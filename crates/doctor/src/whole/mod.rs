@@ -254,8 +254,8 @@ const ASKED: i64 = 600_000;
 /// A silence is one from here on, in ms.
 const SILENT: i64 = 1_000;
 
-/// The sleeps of a text, in its order: those of which it has two rows and more, and that did
-/// not fail.
+/// The sleeps of a text, in its order: those of which it has two rows and more, or one behind the
+/// kernel's return, and that did not fail.
 pub(crate) fn of(case: &Case) -> Vec<WholeWay> {
     let steps = &case.way.steps;
     if steps.is_empty() {
@@ -398,7 +398,7 @@ fn whole(steps: &[Step], marks: &[(Mark, usize)]) -> Option<WholeWay> {
     let grain = marks.iter().map(|m| steps[m.1].grain).max().unwrap_or(1);
     // What the kernel took with the time asleep alone is no way.
     let timed = rows.iter().any(|r| r.took_ns > Ns::ZERO && r.until != Mark::Back);
-    (rows.len() > 1 && timed).then(|| WholeWay {
+    ((rows.len() > 1 || first.0 == Mark::Back && !rows.is_empty()) && timed).then(|| WholeWay {
         from: first.0,
         line: steps[first.1].line,
         grain_ns: ms(grain),

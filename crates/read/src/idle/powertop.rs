@@ -192,7 +192,10 @@ impl Screen {
     }
 
     fn end(&mut self, name: &str, out: &mut Vec<Run>) {
-        let screen = std::mem::take(self);
+        let mut screen = std::mem::take(self);
+        // 2.x has its rows in the order of the power that it guesses.
+        screen.told.causes.retain(|c| c.rate > 0);
+        screen.told.causes.sort_by_key(|c| std::cmp::Reverse(c.rate));
         if screen.is_open() {
             out.push(Run {
                 label: name.to_owned(),
@@ -252,8 +255,9 @@ mod tests {
         let text = "The battery reports a discharge rate of 11.4 W\nThe energy consumed was 228 J\n\n\
             Summary: 1000.0 wakeups/second,  0.0 GPU ops/seconds, 0.0 VFS ops/sec and 9.1% CPU use\n\n\
             \x20               Usage       Events/s    Category       Description\n\
-            \x20            41.2 ms/s     410.0        Interrupt      [128] elm0\n\
-            \x20             9.1%         330.8        Process        [PID 2212] /usr/bin/oak\n\
+            \x20 8.78 W     23.2 us/s      0.00        Process        [PID 9] /usr/bin/fir\n\
+            \x20 1.10 W      9.1%         330.8        Process        [PID 2212] /usr/bin/oak\n\
+            \x20 0.30 W     41.2 ms/s     410.0        Interrupt      [128] elm0\n\
             \x20           100.0%                      Device         USB device: Elm\n";
         let [run] = &runs(text)[..] else { panic!("one run") };
         let told = run.powertop.as_ref().expect("a screen");

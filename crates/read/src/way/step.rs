@@ -682,6 +682,25 @@ mod tests {
     }
 
     #[test]
+    fn over_summer_time_and_boots_nothing_is_compared() {
+        let runs = |between: &str, zones: [&str; 2]| {
+            let text = format!(
+                "Sun 2031-03-30 01:50:00 {} box systemd-sleep[7]: Performing sleep operation 'suspend'...\n{between}\
+                 Sun 2031-03-30 03:10:00 {} box systemd-sleep[7]: System returned from sleep operation 'suspend'.\n",
+                zones[0], zones[1]
+            );
+            let steps = read(&text);
+            assert_eq!(steps.len(), 2, "{text}");
+            steps[0].run == steps[1].run
+        };
+        assert!(runs("", ["CET", "CET"]));
+        assert!(!runs("", ["CET", "CEST"]));
+        assert!(runs("", ["+0100", "+0100"]));
+        assert!(!runs("", ["+0100", "+0200"]));
+        assert!(!runs("-- Boot 0123456789abcdef --\n", ["CET", "CET"]));
+    }
+
+    #[test]
     fn clocks_of_every_form_are_read() {
         let of = |t: &str| stamp(t).map(|(s, len)| (s.ms, s.grain, len));
         assert_eq!(of("00:00:01.25 x"), Some((1_250, 10, 11)));

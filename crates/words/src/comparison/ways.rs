@@ -62,7 +62,11 @@ pub fn text(w: &Ways) -> String {
 fn row(page: &mut Page, b: &Beside) {
     let c = &b.contrast;
     let of = |ns: f64| span(Ns(ns as i64));
-    let sign = if c.difference < 0.0 { "-" } else { "+" };
+    let sign = match of(c.difference.abs()).as_str() {
+        "0 s" => "",
+        _ if c.difference < 0.0 => "-",
+        _ => "+",
+    };
     let change = format!("{sign}{}", of(c.difference.abs()));
     let beyond = matches!(c.verdict, Verdict::Slower | Verdict::Faster);
     let ink = if beyond { Ink::Strong } else { Ink::Plain };
