@@ -2,8 +2,8 @@
 
 use crate::case::Case;
 use crate::finding::{Confidence, Evidence, Finding, Level};
-use crate::message::{Message, Trust};
-use crate::remedy::cut;
+use crate::message::Message;
+use crate::sentence;
 
 /// How people say that a fault is not there.
 const DENIALS: [&str; 48] = [
@@ -112,22 +112,12 @@ pub(crate) fn said(case: &Case) -> Option<(String, &Message)> {
     if case.quoted.is_empty() {
         return None;
     }
-    let own = |m: &Message| m.trust == Trust::Prose && case.quoted.binary_search(&m.line).is_err();
-    case.messages.iter().enumerate().filter(|(_, m)| own(m)).find_map(|(i, m)| {
-        let next = case.messages.get(i + 1).filter(|n| n.line == m.line + 1 && own(n));
-        let first = m.text.trim();
-        let text = [first, next.map_or("", |n| n.text.trim())].join(" ");
-        let mut at = 0;
+    let own = |m: &Message| case.quoted.binary_search(&m.line).is_err();
+    let has_it = |text: &str| {
         let lower = text.to_ascii_lowercase();
-        let has_it = HAS_IT.iter().any(|w| lower.contains(w));
-        text.split(". ").find_map(|s| {
-            // One that begins in the next line is of that.
-            let begins = at < first.len();
-            at += s.len() + 2;
-            let words = s.trim().trim_end_matches(['.', ':']);
-            (begins && denies(s) && !has_it).then(|| (cut(words, QUOTED), m))
-        })
-    })
+        HAS_IT.iter().any(|w| lower.contains(w))
+    };
+    sentence::first(case, QUOTED, &own, &|s, text| denies(s) && !has_it(text))
 }
 
 /// Whether a finding is shown by quoted lines alone.

@@ -22,7 +22,7 @@
 //! | whether a writer complains of a sleep, in English and three more tongues | `complaint`, `tongue` |
 //! | headings that part two measurements | `border` |
 //! | whose quoted log the writer denies for his machine, and what helped him | `denied`, `remedy` |
-//! | what works with a change that somebody tried | `tested` |
+//! | what works with a change that somebody tried; sentences over two lines | `tested`, `sentence` |
 //! | what comments of a configuration tell | `noted` |
 //! | what its writer gives as a reason, where no rule has one | `reason` |
 //! | messages, values and cycles as evidence | `evidence` |
@@ -74,6 +74,7 @@ mod report;
 mod rules;
 mod runtime;
 pub mod said;
+mod sentence;
 pub mod stack;
 mod stage;
 pub mod stands;

@@ -3,8 +3,8 @@
 
 use crate::case::Case;
 use crate::finding::{Confidence, Evidence, Finding, Level};
-use crate::message::{Message, Trust};
-use crate::remedy::cut;
+use crate::message::Message;
+use crate::sentence;
 
 /// How a change is named behind "with" or "after".
 const CHANGE: [&str; 13] = [
@@ -137,35 +137,18 @@ fn all_of(lower: &str) -> bool {
     })
 }
 
-/// The words of somebody who tried a change, and their line: they stand in `own` lines.
-fn said<'a>(case: &'a Case, own: &dyn Fn(&Message) -> bool) -> Option<(String, &'a Message)> {
-    let told = |m: &Message| m.trust == Trust::Prose && own(m);
-    case.messages.iter().enumerate().filter(|(_, m)| told(m)).find_map(|(i, m)| {
-        let next = case.messages.get(i + 1).filter(|n| n.line == m.line + 1 && told(n));
-        let first = m.text.trim();
-        let text = [first, next.map_or("", |n| n.text.trim())].join(" ");
-        let mut at = 0;
-        text.split(". ").find_map(|s| {
-            // One that begins in the next line is of that.
-            let begins = at < first.len();
-            at += s.len() + 2;
-            let words = s.trim().trim_end_matches(['.', ':']);
-            (begins && says(s)).then(|| (cut(words, QUOTED), m))
-        })
-    })
-}
-
 /// What the answer to a mail says of a change that was tried on what the mail shows.
 pub(crate) fn answered(case: &Case) -> Option<(String, &Message)> {
     if case.quoted.is_empty() {
         return None;
     }
-    said(case, &|m| case.quoted.binary_search(&m.line).is_err())
+    let own = |m: &Message| case.quoted.binary_search(&m.line).is_err();
+    sentence::first(case, QUOTED, &own, &|s, _| says(s))
 }
 
 /// What the text of a patch says of the kernel with it.
 pub(crate) fn with_the_patch(case: &Case) -> Option<(String, &Message)> {
-    said(case, &|_| true)
+    sentence::first(case, QUOTED, &|_| true, &|s, _| says(s))
 }
 
 /// Lowers a finding of quoted lines that whoever answers tried a change on.
