@@ -7,6 +7,7 @@ use crate::rules::drawn::DRAWN;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
 use crate::rules::patch::{MEASURED, SHARES};
+use crate::rules::powerstat::POWERSTAT;
 use crate::rules::reset::NOT_FOUND;
 use crate::rules::way::network::{DOWN, TOLD};
 use crate::whole::WholeWay;
@@ -80,7 +81,7 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 /// before other notes.
 fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
-    let alone = matches!(f.id, COLUMNS | DOWN | DRAWN | MEASURED | NOT_FOUND | SHARES);
+    let alone = matches!(f.id, COLUMNS | DOWN | DRAWN | MEASURED | NOT_FOUND | POWERSTAT | SHARES);
     f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || f.over)
 }
 

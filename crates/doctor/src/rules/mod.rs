@@ -28,6 +28,7 @@ mod pause;
 pub(crate) mod phase;
 pub(crate) mod platform;
 mod power_state;
+pub(crate) mod powerstat;
 pub(crate) mod ready;
 pub(crate) mod reset;
 mod rpm;
@@ -51,7 +52,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 35] = [
+pub(crate) const ALL: [Rule; 36] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
@@ -80,6 +81,7 @@ pub(crate) const ALL: [Rule; 35] = [
     drive::judge,
     patch::judge,
     columns::judge,
+    powerstat::judge,
     way::judge,
     wake::at_once,
     looped::judge,
