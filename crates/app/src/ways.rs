@@ -9,14 +9,11 @@ use dormouse_base::say::{plural, span};
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
 use dormouse_doctor::border;
-use dormouse_doctor::whole::beside::both;
+use dormouse_doctor::whole::beside::{LEAST, both};
 use dormouse_doctor::whole::{Mark, WholeWay};
 use dormouse_read::Given;
 use dormouse_sleep::compare::contrast::{Verdict, contrasts};
 use dormouse_words::comparison::ways::{Beside, Ways};
-
-/// With fewer sleeps on a side nothing is claimed.
-const LEAST: usize = 5;
 
 /// Draws of the bootstrap: the same inputs give the same answer.
 const SEED: u64 = 1;

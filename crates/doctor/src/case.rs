@@ -83,6 +83,19 @@ impl Case {
         Case { messages, ..Case::default() }
     }
 
+    /// The words of a writer; empty lines part them.
+    pub(crate) fn of_prose(text: &str) -> Case {
+        let message = |(i, text): (usize, &str)| Message {
+            line: i as u64 + 1,
+            time: None,
+            second: None,
+            text: text.into(),
+            trust: crate::message::Trust::Prose,
+        };
+        let said = text.lines().enumerate().filter(|l| !l.1.is_empty());
+        Case::new(said.map(message).collect(), &[])
+    }
+
     /// A log of lines with their times in ms.
     pub(crate) fn of_log(lines: &[(i64, &str)]) -> Case {
         let message = |(i, (ms, text)): (usize, &(i64, &str))| Message {

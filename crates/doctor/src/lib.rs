@@ -124,6 +124,7 @@ pub fn judge(case: &Case) -> Report {
     leave_to_the_user(&mut findings);
     reason::quote(case, &mut findings);
     earlier::lower(case, &mut findings);
+    rules::patch::one_of_two(&mut findings);
     rules::patch::without(case, &mut findings);
     sorted(&mut findings);
     let sleep = |a: &Attempt| Sleep {

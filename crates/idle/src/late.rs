@@ -228,6 +228,16 @@ pub enum OfIdle {
 pub const CHANCE: u64 = 10;
 
 impl Beside {
+    /// The side that ran as a normal task, and the priority of real time that the other had;
+    /// nothing if both ran alike.
+    pub fn normal_task(&self) -> Option<(usize, u64)> {
+        match self.priority {
+            [Some(0), Some(p @ 1..)] => Some((0, p)),
+            [Some(p @ 1..), Some(0)] => Some((1, p)),
+            _ => None,
+        }
+    }
+
     /// What they say of idle states: `side` is the run that stayed out of them.
     pub fn of_idle(&self, side: usize) -> OfIdle {
         let (with, without) = (self.worst[side].1, self.worst[1 - side].1);

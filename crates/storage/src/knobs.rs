@@ -79,6 +79,13 @@ impl Power {
         self.status.map(|s| s == Status::Active)
     }
 
+    /// How long it slept since it was set up, of how long, in ms, and the share in per cent.
+    pub fn slept(&self) -> Option<(u64, u64, u64)> {
+        let [Some(awake), Some(asleep)] = self.times else { return None };
+        let all = awake.checked_add(asleep).filter(|n| *n > 0)?;
+        Some((asleep, all, asleep.saturating_mul(100) / all))
+    }
+
     /// The device's name.
     pub fn name(&self) -> &str {
         device_of(&self.path)

@@ -295,22 +295,10 @@ fn told(p: &Pair) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Trust;
 
     fn said(text: &str) -> Option<String> {
-        let message = |(i, text): (usize, &str)| Message {
-            line: i as u64 + 1,
-            time: None,
-            second: None,
-            text: text.into(),
-            trust: Trust::Prose,
-        };
-        let case = Case::new(
-            text.lines().enumerate().filter(|l| !l.1.is_empty()).map(message).collect(),
-            &[],
-        );
         let mut out = Vec::new();
-        judge(&case, &mut out);
+        judge(&Case::of_prose(text), &mut out);
         out.pop().map(|f| f.sentence)
     }
 

@@ -175,7 +175,6 @@ fn with_and_without(sentence: &str) -> Option<[Share; 2]> {
 /// stands above `Signed-off-by:` of a mail with a patch describes what it mends
 /// (Documentation/process/submitting-patches.rst), but for what a heading tells apart.
 pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
-    one_of_two(findings);
     let prose = |m: &&Message| !m.trust.is_of_a_kernel();
     let begins = |word: &str| {
         let found = case.messages.iter().filter(prose).find(|m| m.text.trim().starts_with(word));
@@ -227,7 +226,7 @@ fn is_commit(case: &Case) -> bool {
 }
 
 /// What is slow in one of two measurements is told by both.
-fn one_of_two(findings: &mut [Finding]) {
+pub(crate) fn one_of_two(findings: &mut [Finding]) {
     let shown = |f: &Finding| f.evidence.iter().map(|e| e.line).collect::<Vec<u64>>();
     let Some(both) = findings.iter().find(|f| f.id == MEASURED).map(shown) else { return };
     let told = |f: &Finding| f.evidence.iter().all(|e| both.contains(&e.line));

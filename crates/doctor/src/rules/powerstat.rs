@@ -128,19 +128,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Trust;
 
     fn said(text: &str) -> Option<String> {
-        let message = |(i, text): (usize, &str)| Message {
-            line: i as u64 + 1,
-            time: None,
-            second: None,
-            text: text.into(),
-            trust: Trust::Prose,
-        };
-        let all = text.lines().enumerate().filter(|l| !l.1.is_empty()).map(message).collect();
         let mut out = Vec::new();
-        judge(&Case::new(all, &[]), &mut out);
+        judge(&Case::of_prose(text), &mut out);
         out.pop().map(|f| f.sentence)
     }
 

@@ -3,6 +3,9 @@
 use super::{Mark, WholeWay};
 use std::collections::BTreeMap;
 
+/// With fewer sleeps on a side nothing is claimed.
+pub const LEAST: usize = 5;
+
 /// A stretch of the way back, in the sleeps of two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Both {

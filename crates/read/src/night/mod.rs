@@ -386,7 +386,7 @@ impl Reading {
             return Some(0);
         }
         self.cycles = tool::head(lower).or(self.cycles);
-        if let Some(tool::Cycle { ms, share, power }) =
+        if let Some(tool::CycleRow { ms, share, power }) =
             self.cycles.and_then(|columns| tool::cycle(text, columns))
         {
             let seconds = i64::try_from(ms / 1_000).ok().filter(|s| *s > 0);

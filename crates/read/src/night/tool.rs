@@ -78,7 +78,7 @@ pub(crate) fn head(lower: &str) -> Option<Columns> {
 
 /// A row of such a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cycle {
+pub(crate) struct CycleRow {
     /// Its length in ms.
     pub ms: u64,
     /// The share of it that the hardware slept, in thousandths of a per cent.
@@ -88,7 +88,7 @@ pub(crate) struct Cycle {
 }
 
 /// The row of such a table that a line is.
-pub(crate) fn cycle(text: &str, columns: Columns) -> Option<Cycle> {
+pub(crate) fn cycle(text: &str, columns: Columns) -> Option<CycleRow> {
     let percent = |w: &str| crate::idle::column::thousandths(w.strip_suffix('%')?.trim_end());
     // Thousandths of a watt.
     let watts = |w: &str| crate::idle::column::thousandths(w.strip_suffix('W')?.trim_end());
@@ -113,7 +113,7 @@ pub(crate) fn cycle(text: &str, columns: Columns) -> Option<Cycle> {
         }
     };
     let power = power.map(|mw| mw.saturating_mul(1_000));
-    (ms > 0 && (0..=100_000).contains(&share)).then_some(Cycle { ms, share, power })
+    (ms > 0 && (0..=100_000).contains(&share)).then_some(CycleRow { ms, share, power })
 }
 
 /// `Userspace wasn't asleep at least 0:01:30`: the cycle above ended before its alarm.

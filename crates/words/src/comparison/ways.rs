@@ -62,9 +62,9 @@ pub fn text(w: &Ways) -> String {
 fn row(page: &mut Page, b: &Beside) {
     let c = &b.contrast;
     let of = |ns: f64| span(Ns(ns as i64));
-    let sign = match of(c.difference.abs()).as_str() {
-        "0 s" => "",
-        _ if c.difference < 0.0 => "-",
+    let sign = match (c.difference as i64).signum() {
+        -1 => "-",
+        0 => "",
         _ => "+",
     };
     let change = format!("{sign}{}", of(c.difference.abs()));

@@ -209,12 +209,7 @@ fn differs(b: &Beside) -> String {
     {
         out += &wrap(&format!("/dev/cpu_dma_latency was set to {x} us and to {y} us."));
     }
-    let ran = b.priority.map(|p| (p == Some(0), p.unwrap_or(0)));
-    let normal = match ran {
-        [(true, _), (false, p @ 1..)] => Some((0, p)),
-        [(false, p @ 1..), (true, _)] => Some((1, p)),
-        _ => None,
-    };
+    let normal = b.normal_task();
     if let Some((side, p)) = normal {
         out += &wrap(&format!(
             "\"{}\" ran as a normal task (P: 0), the other with priority {p}: what a normal task \

@@ -226,10 +226,8 @@ fn answer(a: &Answer<'_>) -> String {
 fn rests(a: &Answer<'_>) -> Option<String> {
     let mut all = a.knobs.power.values();
     let p = all.next().filter(|p| p.status == Some(Status::Suspended))?;
-    let [Some(awake), Some(asleep)] = p.times else { return None };
-    let sum = awake.checked_add(asleep).filter(|n| *n > 0)?;
+    let (asleep, sum, share) = p.slept()?;
     let ms = |n: u64| span(Ns(i64::try_from(n.saturating_mul(1_000_000)).unwrap_or(i64::MAX)));
-    let share = asleep.saturating_mul(100) / sum;
     (all.next().is_none() && a.traces.is_empty()).then(|| {
         format!(
             "{} sleeps: suspended now, and for {} of {} ({share} %).",

@@ -159,8 +159,8 @@ fn soon(all: &[Turn<'_>], case: &Case, out: &mut Vec<Finding>) {
         .find(|w| !w[0].1.0 && w[1].1.0 && (0..SOON).contains(&(w[1].1.1 - w[0].1.1)));
     let Some([woke, slept]) = pair else { return };
     // What was refused is tried again.
-    let failed = case.attempts.iter().any(|a| ended_early(case, a));
-    if all.len() >= TURNS || failed || out.iter().any(|f| f.area == Area::Abort) {
+    let failed = || case.attempts.iter().any(|a| ended_early(case, a));
+    if all.len() >= TURNS || failed() || out.iter().any(|f| f.area == Area::Abort) {
         return;
     }
     let f = Finding::new(("wake-again", Area::Mode, Level::Note), Confidence::Certain)

@@ -76,21 +76,29 @@ const TOGETHER: i64 = 30_000;
 fn by_kernel(case: &Case, a: &Attempt) -> Option<i64> {
     let stood = stood(case, a);
     let ran = a.exit.zip(a.entry).map_or(0, |(to, from)| (to.0 - from.0).max(0));
-    (stood > 0).then(|| stood.saturating_add(ran) / 1_000_000)
+    // Stamps that went on have in them what timekeeping counts once more.
+    let went_on = jumps(case, a).saturating_mul(1_000_000) >= stood;
+    let stood_beside = if went_on && ran >= stood { 0 } else { stood };
+    (stood > 0).then(|| stood_beside.saturating_add(ran) / 1_000_000)
 }
 
-/// How long an attempt slept by a clock that goes on in s2idle, as that of x86 does, in ms: a
-/// jump behind the last words of the way down (drivers/acpi/ec.c:acpi_ec_enter_noirq,
-/// kernel/power/suspend.c:s2idle_loop, 6.12).
-fn by_jump(case: &Case, a: &Attempt) -> Option<i64> {
-    const LAST: [&str; 2] = ["EC: interrupt blocked", "suspend-to-idle"];
-    const JUMP: i64 = 10_000;
+/// How far the stamps of an attempt go on behind the last words of its way down, in ms
+/// (drivers/acpi/ec.c:acpi_ec_enter_noirq, kernel/power/suspend.c:s2idle_loop, 6.12): the clock of
+/// x86 counts on in s2idle. What follows `resume from suspend-to-idle` is no sleep.
+fn jumps(case: &Case, a: &Attempt) -> i64 {
+    let last = |m: &Message| {
+        m.has("EC: interrupt blocked") || m.has("suspend-to-idle") && !m.has("resume from")
+    };
     let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
     let said: Vec<&Message> = case.of(a).iter().filter(timed).collect();
-    said.windows(2).filter(|w| LAST.iter().any(|l| w[0].has(l))).find_map(|w| {
-        let ms = (w[1].time?.0 - w[0].time?.0) / 1_000_000;
-        (ms >= JUMP).then_some(ms)
-    })
+    let gaps = said.windows(2).filter(|w| last(w[0])).filter_map(|w| Some(w[1].time? - w[0].time?));
+    gaps.map(|gap| gap.0.max(0) / 1_000_000).fold(0, i64::saturating_add)
+}
+
+/// How long an attempt slept by such stamps alone, in ms.
+fn by_jump(case: &Case, a: &Attempt) -> Option<i64> {
+    const JUMP: i64 = 10_000;
+    Some(jumps(case, a)).filter(|ms| *ms >= JUMP)
 }
 
 /// What timekeeping says stood still in an attempt, in ns; 0 if it says nothing.
@@ -151,4 +159,46 @@ const HOUR: i64 = 3_600_000;
 pub(in crate::rules) fn asleep(case: &Case) -> Option<(i64, usize)> {
     let all = lengths(case);
     (!all.is_empty()).then(|| (all.iter().map(|l| l.1 / 1_000).sum(), all.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn length(lines: &[(i64, &str)]) -> Option<i64> {
+        let mut case = Case::of_log(lines);
+        let (entry, exit) = (case.messages[0].time, case.messages[lines.len() - 1].time);
+        let attempt = Attempt { end: lines.len(), entry, exit, closed: true, ..Attempt::default() };
+        case.attempts.push(attempt);
+        lengths(&case).first().map(|l| l.1)
+    }
+
+    #[test]
+    fn stamps_that_go_on_in_a_sleep_are_not_counted_twice() {
+        let stood = |wake: i64| {
+            length(&[
+                (0, "PM: suspend entry (s2idle)"),
+                (700, "PM: suspend-to-idle"),
+                (wake, "PM: Timekeeping suspended for 12.178 seconds"),
+                (wake + 700, "PM: suspend exit"),
+            ])
+        };
+        assert_eq!(stood(13_700), Some(14_400), "the clock counted the sleep");
+        assert_eq!(stood(710), Some(13_588), "it stood still");
+    }
+
+    #[test]
+    fn a_jump_behind_the_way_down_is_a_sleep_and_a_hang_behind_it_is_none() {
+        let jump = |words: &str| {
+            length(&[
+                (0, "PM: suspend entry (s2idle)"),
+                (300, words),
+                (60_300, "oak 3-1: firmware is up"),
+                (60_400, "PM: suspend exit"),
+            ])
+        };
+        assert_eq!(jump("ACPI: EC: interrupt blocked"), Some(60_000));
+        assert_eq!(jump("PM: suspend-to-idle"), Some(60_000));
+        assert_eq!(jump("PM: resume from suspend-to-idle"), None);
+    }
 }

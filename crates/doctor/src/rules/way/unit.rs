@@ -93,8 +93,8 @@ fn timed_out(steps: &[Step], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-unit-timeout", Area::Phase, Level::Risk), Confidence::Certain)
             .says(format!(
-                "The unit {name}, which was started {} after the kernel was back, did not start: systemd gave it up after {}. What it waited for is not in the text.",
-                span(began.ms - back.ms, began.grain),
+                "The unit {name}, which systemd began to start {} after the kernel was back, did not come up: systemd gave it up after {}. What it waited for is not in the text.",
+                span(began.ms - back.ms, 1),
                 span(waited, s.grain)
             ))
             .look(format!("journalctl -u {name} and systemctl show -p TimeoutStartUSec {name}: what it runs, and its limit."))
