@@ -42,6 +42,10 @@ pub enum Cause {
     /// From `block_getrq` to `block_rq_complete` of a request without data: it asked for a
     /// flush, is never issued itself and waits for that one (block/blk-flush.c, 6.12).
     Flush,
+    /// From `block_bio_queue` or `block_getrq` to `block_rq_complete` of a request that nobody was
+    /// seen to issue: md and dm pass their bios on and have no queue, or the events of an issue
+    /// were not recorded.
+    Unissued,
     /// The CPU that took the completion had to leave its idle state first: the exit
     /// latency of that state.
     Cpu,
@@ -52,7 +56,7 @@ pub enum Cause {
 }
 
 /// Every cause, in the order of a request's life.
-pub const CAUSES: [Cause; 15] = [
+pub const CAUSES: [Cause; 16] = [
     Cause::ResumeWorker,
     Cause::ResumeGrace,
     Cause::ResumeSuspend,
@@ -65,6 +69,7 @@ pub const CAUSES: [Cause; 15] = [
     Cause::Queue,
     Cause::Refused,
     Cause::Flush,
+    Cause::Unissued,
     Cause::Cpu,
     Cause::Slow,
     Cause::Served,
@@ -352,7 +357,12 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
     }
     let asks_for_a_flush = r.issues == 0 && r.sectors == 0 && r.operation == Operation::Write;
     if r.queued.or(r.admitted).or(r.inserted).is_some() {
-        stage(if asks_for_a_flush { Cause::Flush } else { Cause::Queue }, issued, &mut out);
+        let cause = match r.issues {
+            _ if asks_for_a_flush => Cause::Flush,
+            0 => Cause::Unissued,
+            _ => Cause::Queue,
+        };
+        stage(cause, issued, &mut out);
     }
     if r.issues > 0 {
         stage(Cause::Refused, r.taken.unwrap_or(issued), &mut out);
@@ -422,7 +432,7 @@ mod tests {
         assert_eq!((s.get(Cause::Queue), s.get(Cause::Served)), (None, None));
         let data = Request { sectors: 8, ..asked };
         let s = slices(&data, None, Watched::default()).unwrap();
-        assert_eq!((s.get(Cause::Queue), s.get(Cause::Flush)), (Some(243), None));
+        assert_eq!((s.get(Cause::Unissued), s.get(Cause::Queue)), (Some(243), None));
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn before(text: &[u8]) -> &[u8] {
 }
 
 /// The last number with a fraction of three digits or more that stands alone: `12.100200:`,
-/// `[    9.100000]`.
+/// `[    9.100000]`; or the time of day of a journal: `09:31:07.204118`, which begins anew at
+/// midnight.
 pub(crate) fn time(text: &[u8]) -> Option<i64> {
     let digits = |b: &[u8]| b.iter().take_while(|d| d.is_ascii_digit()).count();
     memchr::memrchr_iter(b'.', text).find_map(|dot| {
@@ -76,13 +77,31 @@ pub(crate) fn time(text: &[u8]) -> Option<i64> {
         let (begin, end) = (dot - whole, dot + 1 + part);
         let alone = begin == 0 || matches!(text[begin - 1], b' ' | b'\t' | b'[' | b'(');
         let ends = matches!(text.get(end), None | Some(b' ' | b':' | b']' | b'|' | b'\t'));
-        if !alone || !ends || whole == 0 || whole > 9 || !(3..=9).contains(&part) {
+        let of_day = of_day(&text[..begin]).filter(|_| whole == 2);
+        let ends = ends || of_day.is_some() && matches!(text.get(end), Some(b'+' | b'-' | b'Z'));
+        if !alone && of_day.is_none()
+            || !ends
+            || whole == 0
+            || whole > 9
+            || !(3..=9).contains(&part)
+        {
             return None;
         }
         let number = |b: &[u8]| b.iter().fold(0_i64, |n, d| n * 10 + i64::from(d - b'0'));
         let scale = 10_i64.pow(9 - part as u32);
-        Some(number(&text[begin..dot]) * 1_000_000_000 + number(&text[dot + 1..end]) * scale)
+        let seconds = of_day.unwrap_or(0) + number(&text[begin..dot]);
+        Some(seconds * 1_000_000_000 + number(&text[dot + 1..end]) * scale)
     })
+}
+
+/// Seconds of the day before `SS`, where `HH:MM:` stands.
+fn of_day(before: &[u8]) -> Option<i64> {
+    let [.., a, b, b':', c, d, b':'] = before else { return None };
+    let pair = |a: &u8, b: &u8| {
+        (a.is_ascii_digit() && b.is_ascii_digit())
+            .then(|| i64::from(a - b'0') * 10 + i64::from(b - b'0'))
+    };
+    Some(pair(a, b)? * 3_600 + pair(c, d)? * 60)
 }
 
 /// `[003]` of a trace, `2)` of function_graph.
@@ -122,7 +141,15 @@ mod tests {
     #[test]
     fn events_by_their_names() {
         type Case = (&'static str, Option<i64>, u32, i32, &'static str, &'static str);
-        let cases: [Case; 8] = [
+        let cases: [Case; 9] = [
+            (
+                "May 14 09:31:07.204118 elm kernel: rpm_resume: a.b flags-4",
+                Some(34_267_204_118_000),
+                u32::MAX,
+                0,
+                "rpm_resume",
+                "a.b flags-4",
+            ),
             (
                 "    kworker/u16:2-142   0.880024: rpm_resume: 0:0:0:0 flags-4",
                 Some(880_024_000),

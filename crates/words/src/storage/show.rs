@@ -160,8 +160,8 @@ fn answer(d: &DiskSummary, several: bool) -> String {
             percent(served.unsigned_abs(), d.total().unsigned_abs()),
         );
     };
-    if worst.cause == Cause::Slow {
-        // They would have been served faster, and not in no time.
+    if matches!(worst.cause, Cause::Slow | Cause::Unissued) {
+        // They would have been served faster, and not in no time; or nobody knows.
         return format!(
             "{} of {}{of} {}, {} at most; requests took {} on average.",
             grouped(worst.requests),

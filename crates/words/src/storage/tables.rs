@@ -59,7 +59,12 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             "The kernel's limit lets no drive here sleep by itself.".into()
         }
         None if drives.iter().all(|d| d.states.is_empty()) && asleep.is_some() => {
-            by_itself(asleep.expect("it was just seen")).into()
+            let of: Vec<_> = drives.iter().filter(still).map(|d| safe(&d.name)).collect();
+            let whose = match of.len() == drives.len() {
+                true => String::new(),
+                false => format!("{}: ", of.join(", ")),
+            };
+            format!("{whose}{}", by_itself(asleep.expect("it was just seen")))
         }
         None if drives.iter().all(|d| d.states.is_empty()) => {
             "The text says what drives do by themselves, and not how long their states take.".into()

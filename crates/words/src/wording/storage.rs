@@ -23,6 +23,7 @@ pub fn row(cause: Cause) -> &'static str {
         Cause::Queue => "plug and scheduler",
         Cause::Refused => "put back by the driver",
         Cause::Flush => "its flush, in the drive",
+        Cause::Unissued => "no issue was recorded",
         Cause::Cpu => "CPU leaving its idle state",
         Cause::Slow => "low clock until devfreq looked",
         Cause::Served => "the drive's own service",
@@ -46,6 +47,7 @@ pub(crate) fn waited_for(cause: Cause) -> &'static str {
         Cause::Queue => "waited in the plug or the scheduler",
         Cause::Refused => "were put back by the driver and issued again",
         Cause::Flush => "waited for the flush that they asked for",
+        Cause::Unissued => "were not seen to be issued: where their time went was not recorded",
         Cause::Cpu => "waited for a CPU to leave its idle state",
         Cause::Slow => "were served at a low clock until devfreq looked again",
         Cause::Served => "were served",
@@ -97,7 +99,7 @@ pub(crate) fn cure(cause: Cause) -> Option<&'static str> {
             "Find out why the driver put them back: its clock was off, or it had no room. The events \
              ufs and workqueue tell."
         }
-        Cause::Flush | Cause::Served => return None,
+        Cause::Flush | Cause::Unissued | Cause::Served => return None,
     })
 }
 
