@@ -119,7 +119,7 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let text = part.format == Format::KernelLog && part.taken.is_none();
-        if let Some(plain) = text.then(|| klog::without_bytes(part.source.bytes)).flatten() {
+        if let Some(plain) = text.then(|| klog::by_lines(part.source.bytes)).flatten() {
             return self.add_text(&part.with(&plain), true, lines);
         }
         match text.then(|| shell::whole(part.source.bytes)).flatten() {

@@ -31,6 +31,7 @@ use crate::klog::{Item, Record, records};
 use crate::part::{Part, Taken};
 use crate::text::{self, LONGEST, Text};
 use dormouse_base::loss::Severity;
+use dormouse_doctor::stack::whole_frame;
 use dormouse_power::deferral::Need;
 use dormouse_power::link::Link;
 use dormouse_power::name::{key, keys_upward, stem};
@@ -328,12 +329,10 @@ fn asks(text: &[u8], case: &mut Case) -> bool {
     {
         return false;
     }
-    let word = text.trim_ascii().rsplit(|b| *b == b' ').find(|w| w.contains(&b'+'));
-    let function = word.and_then(|w| std::str::from_utf8(w).ok()).and_then(|w| w.split_once("+0x"));
-    if let Some((function, _)) = function
-        && let Some(provider) = Provider::asked_by(function)
+    if let Some(function) = std::str::from_utf8(text).ok().and_then(whole_frame).map(|f| f.function)
+        && let Some(provider) = Provider::asked_by(&function)
     {
-        probe.asked = Some((provider, function.to_string()));
+        probe.asked = Some((provider, function));
     }
     true
 }

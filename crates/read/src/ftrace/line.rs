@@ -205,7 +205,7 @@ pub(crate) fn scan(line: &[u8]) -> Option<Raw<'_>> {
     }
     let columns = cpu_column(line).map(|(open, close, cpu)| (open, close + 1, cpu));
     let Some((open, mut at, cpu)) = columns.or_else(|| latency_columns(line)) else {
-        return printed(line);
+        return printed(line).or_else(|| of_fields(line));
     };
     // At most three words may stand between CPU and time (flags, latency
     // columns); the time is the first that is a number with a colon.
@@ -283,6 +283,27 @@ fn printed(line: &[u8]) -> Option<Raw<'_>> {
     }
     let text = rest.get(end + 1..).unwrap_or(b"").trim_ascii_start();
     Some(Raw { task, cpu, time, event, text })
+}
+
+/// An event of `perf script -F time,event,trace`: `8123.100000:  power:cpu_idle: state=2`, with
+/// neither the task nor the CPU that it ran on.
+fn of_fields(line: &[u8]) -> Option<Raw<'_>> {
+    let line = line.trim_ascii_start();
+    let end = memchr::memchr(b':', line)?;
+    let time = &line[..end];
+    let is_stamp = time.contains(&b'.') && time.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let rest = line[end + 1..].strip_prefix(b" ").filter(|_| is_stamp)?.trim_ascii_start();
+    let subsystem = name_end(rest)?;
+    let named = &rest[subsystem + 1..];
+    let name = name_end(named)?;
+    let event = &named[..name];
+    if !rest[..subsystem].iter().chain(event).all(|&b| is_name(b))
+        || Kind::of(event) == Kind::Unknown
+    {
+        return None;
+    }
+    let text = named.get(name + 1..).unwrap_or(b"").trim_ascii_start();
+    Some(Raw { task: &line[..0], cpu: u32::MAX, time, event, text })
 }
 
 /// A byte of an event's name.

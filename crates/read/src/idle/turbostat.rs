@@ -245,6 +245,16 @@ impl Reading<'_> {
     }
 }
 
+/// Whether a line begins as a row, and a message of the kernel stands where its cells go on: a
+/// console that both wrote to.
+fn is_torn(line: &str) -> bool {
+    let Some((head, _)) = line.split_once('[').filter(|(_, rest)| rest.contains("] ")) else {
+        return false;
+    };
+    let number = |w: &str| w == "-" || w.parse::<f64>().is_ok();
+    head.split_whitespace().count() >= 2 && head.split_whitespace().all(number)
+}
+
 /// What lines of CPUs say of their machine: means of shares and clocks, sums of counts, and
 /// of what only a core's or package's first line has, that.
 fn of_cpus(columns: &[String], cpus: &[Row]) -> Row {
@@ -339,7 +349,10 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
             continue;
         }
         let Some(mut row) = cells(line) else {
-            r.note(line, out);
+            match r.inside && is_torn(line) {
+                true => r.lost(usize::MAX, at, out),
+                false => r.note(line, out),
+            }
             continue;
         };
         r.timed = false;
@@ -373,7 +386,7 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
     for run in &out[first.min(out.len())..] {
         for (column, most) in &run.cannot {
             let advice = format!(
-                "{column} says {}.{:02} %, which no share of time can be: the column is left out of this table",
+                "{column} says {}.{:02} %, which no share of time can be: such cells are left out of this table",
                 most / 1_000,
                 most % 1_000 / 10
             );

@@ -216,7 +216,7 @@ impl Log<'_> {
         let Some((_, from)) = self.c.freezing.take() else { return };
         let closed = std::mem::take(&mut self.c.closed);
         if !at_once && closed <= PAUSE {
-            return;
+            return self.caught_up_late(from);
         }
         self.c.missed = closed > PAUSE;
         let Some(c) = self.t.current().filter(|c| !c.told.wakeup && !c.told.aborted) else {
@@ -249,6 +249,38 @@ impl Log<'_> {
         }
         if closed > PAUSE {
             self.frozen_with_tasks(closed);
+        }
+    }
+
+    /// The keeper wrote of the freezing too before he was frozen, and of all the rest at once: the
+    /// sleep lies in the pause before that.
+    fn caught_up_late(&mut self, from: Ns) {
+        let now = self.now;
+        let Some(c) = self.t.current().filter(|c| !c.told.wakeup && !c.told.aborted) else {
+            return;
+        };
+        let told = c.told.pm_test || c.told.image_failed || c.told.freeze_failed.is_some();
+        if told || c.cycle.asleep_elsewhere.is_some() {
+            return;
+        }
+        let step = |p: &&PhaseSpan| p.end <= now && p.complete && p.printed.is_none();
+        let mut steps: Vec<(Ns, Ns)> =
+            c.cycle.phases.iter().filter(step).map(|p| (p.start, p.end)).collect();
+        if steps.len() < c.cycle.phases.iter().filter(|p| p.end <= now).count() {
+            return;
+        }
+        steps.sort_unstable();
+        let mut until = from;
+        for (start, end) in steps {
+            let pause = start - until;
+            if (STOOD..SET).contains(&pause) && now - start <= CATCHING_UP {
+                c.cycle.asleep_elsewhere = Some(pause);
+                c.cycle.phases.retain(|p| p.phase != Phase::Asleep);
+                self.t.shift_open(until, pause);
+                self.c.missed = true;
+                return;
+            }
+            until = until.max(end);
         }
     }
 

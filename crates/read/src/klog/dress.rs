@@ -15,6 +15,8 @@ pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = without_level(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_files(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
+    // Code may stand in marks of emphasis.
+    let clean = clean.as_deref().and_then(without_emphasis).or(clean);
     let clean = without_bullet(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_heading(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = in_english(clean.as_deref().unwrap_or(line)).or(clean);
@@ -394,9 +396,12 @@ mod tests {
 
     #[test]
     fn emphasis_goes_around_a_line_and_around_its_text() {
-        for marked in
-            ["**[    1.000000] PM: x**", "> `[    1.000000] PM: x`", "_[    1.000000] PM: x_ "]
-        {
+        for marked in [
+            "**[    1.000000] PM: x**",
+            "> `[    1.000000] PM: x`",
+            "_[    1.000000] PM: x_ ",
+            "* __`[    1.000000] PM: x`__",
+        ] {
             assert!(of(marked).unwrap().ends_with("[    1.000000] PM: x"), "{marked}");
         }
         assert_eq!(of("[    1.000000] *PM: x*").as_deref(), Some("[    1.000000] PM: x"));

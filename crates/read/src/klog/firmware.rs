@@ -70,6 +70,18 @@ fn operation(text: &[u8]) -> Option<Mode> {
 }
 
 impl Log<'_> {
+    /// `ACPI: PM: Saving platform NVS memory` of S3 and S4 (drivers/acpi/nvs.c:suspend_nvs_save,
+    /// called by drivers/acpi/sleep.c:acpi_pm_prepare, 6.12): all devices are down. What follows,
+    /// if no line tells of CPUs, is the sleep.
+    pub(super) fn saves_nvs(&mut self) {
+        self.c.firmware = true;
+        let now = self.now;
+        let deep = self.t.current().is_some_and(|c| c.cycle.mode == Mode::Deep);
+        if deep {
+            self.c.sleep_from.get_or_insert(now);
+        }
+    }
+
     /// Time stood still in the open cycle already, and the service asked for another mode since
     /// then: this time is of a sleep of that mode, whose other lines are not there.
     fn slept_otherwise(&mut self, stamp: &Stamp<'_>) -> bool {

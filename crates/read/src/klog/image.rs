@@ -48,9 +48,7 @@ impl Log<'_> {
         if makes && step.is_none() {
             self.t.set_mode(Mode::Disk);
             self.t.touch(&Stamp { time: self.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
-            self.c.image_made = Some(self.now);
-            self.c.image_from = Some(self.now);
-            self.core_is_down();
+            self.makes_image();
             return true;
         }
         if not_written(text) {

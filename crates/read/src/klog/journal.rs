@@ -258,10 +258,32 @@ fn cursor(line: &[u8]) -> Option<Entry> {
     Some(Entry { time, kept, boot: field(b"b=")?.to_owned(), ..Entry::default() })
 }
 
+/// The form of a structured journal of which each line says one thing; nothing of other inputs.
+pub(crate) fn by_lines(bytes: &[u8]) -> Option<Vec<u8>> {
+    without_bytes(bytes).or_else(|| without_array(bytes))
+}
+
+/// A journal as one JSON array on one line, as programs keep it, with an entry a line.
+fn without_array(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = bytes.trim_ascii();
+    let inside = text.strip_prefix(b"[")?.trim_ascii_start();
+    let one_line = memchr::memchr(b'\n', text).is_none();
+    if !one_line || !inside.starts_with(b"{\"") || !is_entry(text) {
+        return None;
+    }
+    let entries: Vec<Map<String, Value>> = serde_json::from_slice(text).ok()?;
+    let mut out = Vec::with_capacity(bytes.len() + entries.len());
+    for entry in &entries {
+        serde_json::to_writer(&mut out, entry).ok()?;
+        out.push(b'\n');
+    }
+    Some(out)
+}
+
 /// A journal of `export` whose fields with line breaks stand behind their length in binary
 /// (systemd's Journal Export Format), with such fields on lines as the others have them; nothing
 /// of other inputs.
-pub(crate) fn without_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
+fn without_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(0, bytes)?;
     let begins = bytes.starts_with(b"__CURSOR=") || text::find(bytes, b"\n__CURSOR=").is_some();
     if !begins {
@@ -342,6 +364,18 @@ mod tests {
             exact: true,
             ..Entry::default()
         })
+    }
+
+    #[test]
+    fn an_array_on_one_line_is_an_entry_a_line() {
+        let array = br#" [{"MESSAGE":"a","_TRANSPORT":"kernel"}, {"MESSAGE":"b"}]"#;
+        let text = by_lines(array).expect("a journal");
+        let messages: Vec<Step> =
+            text.split(|b| *b == b'\n').map(|l| Collector::default().line(l)).collect();
+        assert!(matches!(&messages[..], [Step::Whole(a), Step::Whole(b), Step::NotMine]
+            if a.message.as_deref() == Some(b"a") && b.message.as_deref() == Some(b"b")));
+        assert_eq!(by_lines(br#"[{"name":"b"}]"#), None, "of no journal");
+        assert_eq!(by_lines(br#"[{"MESSAGE":"a"}"#), None, "it broke off");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod image;
 mod journal;
 mod last;
 mod marks;
+mod missed;
 mod next;
 mod number;
 mod order;
@@ -28,6 +29,7 @@ mod prefix;
 mod ranking;
 mod refusal;
 mod release;
+mod reply;
 mod restore;
 mod state;
 mod steps;
@@ -42,7 +44,7 @@ use dormouse_base::time::Ns;
 pub(crate) use dress::is_shown;
 pub(crate) use example::Examples;
 use journal::{Collector, Step};
-pub(crate) use journal::{as_lines, without_bytes};
+pub(crate) use journal::{as_lines, by_lines};
 pub use last::last_words;
 pub(crate) use order::{MARKS, turned};
 pub use prefix::{Record, order_of};
@@ -74,7 +76,7 @@ pub(crate) fn parse_heard(
     if let Some(release) = release {
         log.set_version(release);
     }
-    let mut reader = Reader { log, cut: None, torn: [0; 2], first_torn: [0; 2] };
+    let mut reader = Reader { log, cut: None, torn: [0; 2], first_torn: [0; 2], host: Vec::new() };
     let newest_first = records(bytes, &mut |item, at| {
         if matches!(item, Item::Record(r) if !r.fresh && example::is_source(r.text)) {
             return;
@@ -116,7 +118,9 @@ pub enum Item<'a> {
 /// come one by one. Says whether the newest line stands first.
 pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
     let twice = doubled::is_doubled(bytes).then(doubled::Pair::default);
-    let mut lines = Splitter { twice, ..Splitter::default() };
+    let quoted = bytes.starts_with(b">") || memchr::memmem::find(bytes, b"\n>").is_some();
+    let replies = quoted.then(reply::Replies::default);
+    let mut lines = Splitter { twice, replies, ..Splitter::default() };
     let newest_first = order::newest_first(bytes);
     if newest_first {
         order::backwards(bytes, &mut |text, at| lines.text(text, at, take));
@@ -150,6 +154,8 @@ struct Splitter {
     left_out: Option<u64>,
     /// Every line stands there twice.
     twice: Option<doubled::Pair>,
+    /// Some lines are quoted.
+    replies: Option<reply::Replies>,
     at: u64,
 }
 
@@ -162,14 +168,17 @@ fn is_prompt(line: &[u8]) -> bool {
 }
 
 /// Whether a line is a heading of Markdown with words of a person, and no comment of a trace:
-/// `# Suspend is broken since 6.8`. Commands begin small.
+/// `# Suspend is broken since 6.8`. Commands begin small, and have signs and few words.
 fn is_heading(line: &[u8]) -> bool {
     const WORDS: usize = 2;
+    const MANY: usize = 4;
     let marks = line.iter().take_while(|b| **b == b'#').count();
     let Some(title) = line[marks..].strip_prefix(b" ").filter(|_| marks <= 6) else { return false };
     let word = |w: &&[u8]| w.len() > 1 && w.iter().all(|b| b.is_ascii_alphabetic());
-    title.first().is_some_and(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-        && title.split(|b| *b == b' ').filter(word).count() >= WORDS
+    let large = title.first().is_some_and(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let signs = title.iter().any(|b| b"/|<>$=;*{}#&\\".contains(b)) || title.starts_with(b" ");
+    let words = title.split(|b| *b == b' ').filter(word).count();
+    large && words >= WORDS || !signs && words >= MANY
 }
 
 impl Splitter {
@@ -223,6 +232,9 @@ impl Splitter {
 
     fn line(&mut self, line: &[u8], at: u64, rest: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
         self.at = at;
+        if let Some(replies) = &mut self.replies {
+            replies.line(line);
+        }
         let whole = self.journal.is_idle() && line.len() <= MAX_LINE;
         if let Some(record) = prefix::of_dmesg(line).filter(|_| whole) {
             return self.record(record, rest, at, take);
@@ -301,7 +313,7 @@ impl Splitter {
         if let Some(at) = self.left_out.take().filter(|_| self.timed) {
             take(Item::LeftOut, at);
         }
-        if self.recent.had(&record) {
+        if self.recent.had(&record) || self.replies.as_mut().is_some_and(|r| r.quotes(&record)) {
             take(Item::Doubled(record), at);
         } else {
             take(Item::Record(record), at);
@@ -321,7 +333,8 @@ impl<'a> Iterator for Pieces<'a> {
         let Some((first, time)) = prefix::next_stamp(line, 0) else { return Some(line) };
         let told = |part: &[u8]| {
             let has = |word: &[u8]| text::find(part, word).is_some();
-            has(b" returned ") || has(b": calling ")
+            // Before 5.18 a console says in front of a message how many it lost.
+            has(b" returned ") || has(b": calling ") || has(b" messages dropped **")
         };
         let cut = if first > 0 && told(&line[..first]) {
             Some(first)
@@ -378,9 +391,25 @@ struct Reader<'t> {
     /// of a later one. The first line of each.
     torn: [u64; 2],
     first_torn: [u64; 2],
+    /// The machine whose lines come.
+    host: Vec<u8>,
 }
 
 impl Reader<'_> {
+    /// Another machine goes on with no sleep of the one before.
+    fn comes_from(&mut self, host: &[u8]) {
+        let is_name = host.iter().any(u8::is_ascii_alphabetic)
+            && host.iter().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));
+        if !is_name || self.host == host {
+            return;
+        }
+        if !self.host.is_empty() && self.log.t.open_serial() != 0 {
+            self.log.boot();
+        }
+        self.host.clear();
+        self.host.extend_from_slice(host);
+    }
+
     fn item(&mut self, item: Item<'_>, at: u64) {
         let record = match item {
             Item::Record(record) => record,
@@ -420,6 +449,7 @@ impl Reader<'_> {
         // Bytes are missing where another record stands in the same line.
         let hole = self.cut == Some(at) && record.fresh;
         self.count(hole);
+        self.comes_from(record.host);
         let known = self.log.line(&record, at);
         if !known && self.log.cut && (record.has(b"calling ") || record.has(b" returned ")) {
             self.cut = Some(at);

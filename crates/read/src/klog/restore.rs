@@ -34,14 +34,24 @@ impl Log<'_> {
         if !text.starts_with(b"Image created (") {
             return false;
         }
+        let made = self.c.image_made.filter(|made| *made < self.now);
+        self.makes_image();
         let end = self.now;
-        self.c.image_from = Some(end);
-        let made = self.c.image_made.replace(end).filter(|made| *made < end);
-        self.core_is_down();
         if let Some((start, c)) = made.zip(self.t.current()) {
             c.cycle.image.push(ImageStep { work: ImageWork::Copy, start, end, bytes: 0 });
         }
         true
+    }
+
+    /// An image is being made, with the system core down since the first line that said so
+    /// (kernel/power/snapshot.c:swsusp_save counts pages, then copies them): what passes from
+    /// there is no phase of devices.
+    pub(super) fn makes_image(&mut self) {
+        self.c.image_from = Some(self.now);
+        match self.c.image_made.replace(self.now) {
+            Some(_) => self.c.sleep_from = Some(self.now),
+            None => self.core_is_down(),
+        }
     }
 
     /// The image is made with the system core down (kernel/power/hibernate.c:create_image), of

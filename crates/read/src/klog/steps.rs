@@ -25,9 +25,6 @@ use dormouse_doctor::{Words, refusal};
 /// What names wakeup sources that were active.
 const SOURCES: [&[u8]; 2] = [b"active wakeup source: ", b"last active wakeup source: "];
 
-/// What ends an attempt; kernels of Android have a word of their own.
-const PENDING: [&[u8]; 2] = [b"Wakeup pending", b"Pending Wakeup Sources: "];
-
 /// What an elapsed time that is cut to milliseconds may lack.
 pub(super) const CUT_OFF: Ns = Ns::from_ms(1);
 
@@ -445,7 +442,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
             c.told.wakeup = true;
             log.interrupt();
         }
-    } else if PENDING.iter().any(|w| message(text).starts_with(w)) {
+    } else if super::refusal::is_of_a_wakeup(message(text)) {
         log.is_piece(stamp);
         if let Some(c) = log.t.current() {
             c.told.wakeup = true;
@@ -454,11 +451,10 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
     } else if text::find_known(text, &r.pairs, b"**** DPM device timeout ****").is_some() {
         // Until now the callback ran; the kernel stops here.
         log.refuse(log.c.phase.unwrap_or(Phase::Suspend));
-    } else if text.starts_with(b"suspend debug: Waiting for ") {
-        let wait = number(&text[b"suspend debug: Waiting for ".len()..]).unwrap_or(0);
+    } else if let Some(wait) = super::refusal::test_waits(message(text)) {
         if let Some(c) = log.t.current() {
             c.told.pm_test = true;
-            c.told.pm_test_wait = Ns::from_ms(wait.saturating_mul(1000));
+            c.told.pm_test_wait = wait;
         }
         // Devices went down, of which no line tells.
         if log.c.phase == Some(Phase::Suspend) && !log.went_down() {
@@ -634,8 +630,7 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             log.c.sleep_from = Some(now);
         }
     } else if text.ends_with(b"Saving platform NVS memory") {
-        // drivers/acpi/nvs.c:suspend_nvs_save, of S3 and S4.
-        log.c.firmware = true;
+        log.saves_nvs();
     } else if text == b"suspend-to-idle" {
         log.c.down = Some(now);
         log.c.idle_from = Some(now);
@@ -686,7 +681,9 @@ fn offline(text: &[u8]) -> Option<u32> {
 /// Without messages of the PM core about sleep, the embedded controller's tell
 /// roughly: it is silenced and woken inside the two noirq phases.
 pub(super) fn quiet_sleep(log: &mut Log<'_>) {
-    if log.c.proven || log.c.woke.is_some() || !log.c.timed() || log.c.missed {
+    // What was given up between them did not sleep.
+    let given_up = log.c.refusal.is_some();
+    if log.c.proven || given_up || log.c.woke.is_some() || !log.c.timed() || log.c.missed {
         return;
     }
     if let (Some(from), Some(to)) = log.c.quiet
@@ -707,9 +704,7 @@ pub(super) fn quiet_sleep(log: &mut Log<'_>) {
 
 /// Lost messages, and the kernel version of an oops.
 fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
-    if let Some(end) = text::find_known(text, &r.pairs, b" printk messages dropped **") {
-        let digits = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
-        let count = number(&text[digits..end]).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
+    if let Some(count) = super::missed::missed(r, text) {
         log.lose(LostKind::Messages, count);
         log.t.losses().add(
             "dropped_messages",

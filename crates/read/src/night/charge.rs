@@ -566,13 +566,16 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
     let both = || {
         let energy = text.matches("Wh").count() > 1 && has(lower, "before") && has(lower, "after");
-        energy || is_of_sleep(lower) && text.matches('%').count() == 2
+        energy || is_of_sleep(lower) && text.matches('%').count() == 2 && !has(lower, OTHER)
     };
     if !battery && !hours && !both() {
         return Vec::new();
     }
     told(text, lower, by).into_iter().map(Fact::Charge).collect()
 }
+
+/// What has per cents besides a battery, though a sentence on sleep names it.
+const OTHER: &str = "residen|cpu|gpu|usage|busy|utili|load|package|pc10|s0i|memory|swap|faster|slower|improv|progress|bright|failure|success|hit rate";
 
 /// What a file of one number says.
 pub(crate) fn of_file(path: &str, text: &str) -> Option<Fact> {
@@ -646,6 +649,8 @@ mod tests {
         for none in [
             "The disk went from 71% to 93% full",
             "CPU went from 20% to 95%",
+            "and s0ix residency in suspend goes from 0% to 91%",
+            "after resume CPU usage went from 80% to 12%",
             "Battery went from 97% to 61% while I was awake",
         ] {
             assert!(charges(none).is_empty(), "{none}");

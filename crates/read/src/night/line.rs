@@ -202,6 +202,12 @@ fn is_prompt(before: &str) -> bool {
             || b.starts_with("bash-"))
 }
 
+/// Whether what stands before the mark is one word, as shells of boards show: `shell#`, `elm$`.
+fn is_name(before: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !before.is_empty() && before.len() <= 40 && before.chars().all(letter)
+}
+
 /// The command that a line shows being typed.
 pub(crate) fn command(text: &str) -> Option<&str> {
     let text = text.trim();
@@ -219,6 +225,7 @@ pub(crate) fn command(text: &str) -> Option<&str> {
         let known = is_program(&first(rest));
         if before.is_empty() && (known || mark == "$")
             || is_prompt(before) && (known || mark != "%")
+            || is_name(before) && known && mark != "%"
         {
             return Some(rest);
         }
@@ -306,6 +313,8 @@ mod tests {
             ("localhost ~ # suspend_stress_test -c 4", Some("suspend_stress_test -c 4")),
             ("localhost /sys/kernel/debug/pmc_core # cat b |grep X", Some("cat b |grep X")),
             ("[me@box dir]$ lspci -t", Some("lspci -t")),
+            ("board# rtcwake -m mem -s 9", Some("rtcwake -m mem -s 9")),
+            ("see issue# 5 of it", None),
             ("sh-5.2# echo mem > /sys/power/state", Some("echo mem > /sys/power/state")),
             (
                 "echo 3 | sudo tee /sys/kernel/debug/pmc_core/ltr_ignore",

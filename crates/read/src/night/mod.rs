@@ -498,13 +498,10 @@ impl Reading {
             if rows.iter().any(|r| text.starts_with(r)) {
                 return true;
             }
-            if !text.contains(' ') {
-                self.domain = text
-                    .trim_end_matches(':')
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or("")
-                    .to_ascii_lowercase();
+            // A loop of the shell prints a name between marks.
+            let name = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+            if !name.contains(' ') {
+                self.domain = name.rsplit('/').next().unwrap_or("").to_ascii_lowercase();
             }
             return false;
         };
@@ -520,7 +517,8 @@ impl Reading {
             self.files.remove(0);
         }
         let name = name.unwrap_or_else(|| std::mem::take(&mut self.domain));
-        let name = if name.is_empty() { "a power domain".into() } else { name };
+        // What has no name is no second reading of another.
+        let name = if name.is_empty() { format!("an unnamed one (line {at})") } else { name };
         self.push(at, text, Fact::Count(Count { name, of: Counts::Entries, value }));
         true
     }

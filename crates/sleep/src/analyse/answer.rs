@@ -272,7 +272,13 @@ fn shows_first_steps(cycle: &Cycle, direction: Direction) -> bool {
     let back = back && up.all(|p| p.phase == Phase::Thaw);
     let went_on = went_on && cycle.image.is_empty();
     let went_on = went_on && (back || cycle.phases.iter().any(frozen));
-    is_part(cycle, direction) && went_on && !cycle.phases.iter().any(devices)
+    // What goes down behind the devices, and up before them, tells how long they took at most.
+    let core = |p: &PhaseSpan| match direction {
+        Direction::Suspend => matches!(p.phase, Phase::CpuOff | Phase::SyscoreSuspend),
+        Direction::Resume => matches!(p.phase, Phase::CpuOn | Phase::SyscoreResume),
+    };
+    let shown = |p: &PhaseSpan| devices(p) || core(p);
+    is_part(cycle, direction) && went_on && !cycle.phases.iter().any(shown)
 }
 
 /// Whether the source shows a part of this half only.

@@ -166,7 +166,7 @@ fn doubts(r: &Run) -> String {
     }
     for (column, most) in &r.cannot {
         out += &wrap(&format!(
-            "{} says {}, which no share of time can be: the column is left out.",
+            "{} says {}, which no share of time can be: such cells are left out.",
             safe(column),
             percent(*most)
         ));

@@ -219,7 +219,9 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
     }
     let after = cycle.exit.map(|exit| exit.since(cycle.end)).filter(|t| *t >= Ns::from_ms(1));
     if let Some(t) = after.filter(|_| cycle.outcome == Outcome::Slept) {
-        let label = left("after thaw, until suspend exit", 38);
+        let thawed = cycle.phases.iter().any(|p| p.phase == Phase::Thaw);
+        let from = if thawed { "after thaw" } else { "way up" };
+        let label = left(&format!("{from}, until suspend exit"), 38);
         page.line(&[(Ink::Faint, &format!("{label}{}    not counted", right(&ms(t), 9)))]);
     }
     if let Some(t) = around_sleep(cycle) {

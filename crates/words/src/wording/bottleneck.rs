@@ -10,7 +10,8 @@ use super::reason::late_start;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Complaint, Cycle, Mode, PhaseSpan};
-use dormouse_base::phase::Direction;
+use dormouse_base::lost::Lost;
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::moment;
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
@@ -237,7 +238,12 @@ fn without_callbacks(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycl
     let most = longest_phase(view, h, cycle);
     let ends = capture.ranked.iter().flat_map(|r| &r.rows);
     let ends = ends.filter(|r| r.phase.is_none_or(|p| p.direction() == h.direction));
+    let of_half = |p: Option<Phase>| p.is_some_and(|p| p.direction() == h.direction);
+    let torn = |l: &Lost| l.kind == LostKind::Starts && of_half(l.phase);
     match ends.count() {
+        0 if cycle.lost.iter().any(torn) => {
+            format!("{most}of device callbacks this log has the ends alone.")
+        }
         0 => format!("{most}no device callback of it is in this log."),
         _ => format!("{most}of device callbacks this log has the ends alone, listed below."),
     }
