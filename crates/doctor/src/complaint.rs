@@ -63,8 +63,20 @@ const ELSEWHERE: &str = "?|unlike my|fix|solved|resolved|used to|if |would like|
 /// That something no longer does what it did.
 const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
 /// What things do.
-const DOES: [&str; 7] =
-    ["work", "working", "respond", "responding", "function", "functioning", "react"];
+const DOES: [&str; 12] = [
+    "work",
+    "working",
+    "respond",
+    "responding",
+    "function",
+    "functioning",
+    "react",
+    "load",
+    "initialize",
+    "initialise",
+    "reconnect",
+    "appear",
+];
 /// It comes, but late.
 const LATE: &str = "takes forever|takes ages|takes minutes|takes a minute|takes several minutes|painfully slow|extremely slow|super slow|so slow|very slow";
 
@@ -183,7 +195,11 @@ const BREAKS: [&str; 13] = [
 ];
 
 /// What is said of a sleep right behind its name.
-const FAILS: [&str; 7] = ["fails", "failed", "failing", "fail", "broken", "slow", "regression"];
+const FAILS: [&str; 9] =
+    ["fails", "failed", "failing", "fail", "broken", "slow", "regression", "timeout", "timeouts"];
+
+/// What something does that does not answer, a few words before the sleep that it is in.
+const TIMES_OUT: [&str; 4] = ["timeout", "timeouts", "times", "timed"];
 
 fn of_sleep(w: &str) -> bool {
     ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
@@ -297,7 +313,19 @@ pub(crate) fn complains(lower: &str) -> bool {
         let said = if is { next.get(1) } else { next.first() };
         of_sleep(w) && said.is_some_and(|w| FAILS.contains(w))
     });
-    let broken = sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS)) || fails;
+    // "Reset timeout during s2idle resume", "which times out on resume".
+    let times_out = words.iter().enumerate().any(|(at, w)| {
+        let out =
+            !w.starts_with("time") || w.starts_with("timeout") || words.get(at + 1) == Some(&"out");
+        let mut next = words[at + 1..].iter().take(FAR);
+        let inside = next.clone().any(|w| matches!(*w, "during" | "on" | "in" | "after" | "upon"));
+        TIMES_OUT.contains(w) && out && inside && next.any(|w| of_sleep(w))
+    });
+    let again = has(lower, "immediate suspend|immediate sleep|immediate wake|immediate resume");
+    let broken = times_out
+        || again
+        || sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS))
+        || fails;
     let named = sleeps || words.iter().any(|w| of_sleep(w));
     let late = named && (has(lower, LATE) || takes_long(&words));
     // Hot or loud, though it sleeps.

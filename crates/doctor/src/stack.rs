@@ -107,7 +107,7 @@ pub fn place(text: &str) -> Option<Frame> {
 }
 
 /// The frame that a line is: `schedule+0x2f/0x90 [mod]`, `(schedule) from [<c0>]`.
-pub(crate) fn whole_frame(text: &str) -> Option<Frame> {
+pub fn whole_frame(text: &str) -> Option<Frame> {
     let text = text.trim_start();
     if text.starts_with('?') {
         return None;
@@ -138,10 +138,23 @@ pub(crate) fn whole_frame(text: &str) -> Option<Frame> {
         Some((_, rest)) => rest.trim_start(),
         None => text,
     };
-    let (name, rest) = text.split_once("+0x")?;
+    let (name, rest) = without_addresses(text).split_once("+0x")?;
     let (place, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     (is_name(name) && place.contains("/0x"))
         .then(|| Frame { function: name.to_string(), module: module(rest).to_string() })
+}
+
+/// A frame without what PowerPC prints before it: its place on the stack and in the kernel,
+/// `[c00000003a4b7960] [c00000000001b3a4] schedule+0x74/0x140`
+/// (arch/powerpc/kernel/process.c:__show_stack, 2.6 to 7.3).
+fn without_addresses(mut text: &str) -> &str {
+    while let Some((address, rest)) = text.strip_prefix('[').and_then(|t| t.split_once("] ")) {
+        if address.len() < 8 || !address.bytes().all(|b| b.is_ascii_hexdigit()) {
+            break;
+        }
+        text = rest;
+    }
+    text
 }
 
 /// The function of a frame: `schedule+0x2f/0x90`, `(schedule) from [<c0>]`.
@@ -374,6 +387,10 @@ mod tests {
             Some("__schedule".into())
         );
         assert_eq!(frame("a sentence with +0x in it"), None);
+        assert_eq!(
+            frame("[c00000003a4b7960] [c00000000001b3a4] elm_wait+0x204/0x350 [elm]"),
+            Some("elm_wait".into())
+        );
         assert_eq!(
             frame(" dump_backtrace from show_stack+0x20/0x24"),
             Some("dump_backtrace".into())

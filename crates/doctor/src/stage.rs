@@ -152,7 +152,7 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
         Stage::new(Resume, Some(Phase::ResumeNoirq))
     } else if says("resume devices took") {
         Stage::new(Resume, Some(Phase::Complete))
-    } else if says("suspend debug: Waiting for ") || says("hibernation debug: Waiting for ") {
+    } else if waits_for_a_test(m) {
         // kernel/power/suspend.c:suspend_test turns round there.
         Stage::new(Resume, None)
     } else if says("Some devices failed to suspend") {
@@ -445,4 +445,13 @@ pub(crate) fn phase_took(m: &Message) -> Option<(Direction, String, Ns)> {
     let (front, rest) = m.text.split_once(" devices took ")?;
     let front = front.rsplit(": ").next().unwrap_or(front);
     Some((way(front)?, front.to_string(), seconds(rest)?))
+}
+
+/// Whether a test of `pm_test` waits where it turns round (kernel/power/suspend.c:suspend_test;
+/// kernel/power/hibernate.c:hibernation_debug_sleep, with the core's mark before `debug` from 5.6
+/// on).
+pub(crate) fn waits_for_a_test(m: &Message) -> bool {
+    ["suspend debug: Waiting for ", "hibernation debug: Waiting for ", "debug: Waiting for "]
+        .iter()
+        .any(|w| m.says(w))
 }

@@ -229,7 +229,9 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             out.extend(stats.drain(..).filter(|_| whole));
         }
         folder = grepped(text).or(folder.filter(|_| !text.is_empty()));
-        if let (Some(at), Some((name, value))) = (folder, text.split_once(':'))
+        // What it could not read is of that file: `grep: pm_wakeup_irq: No data available`.
+        let row = text.strip_prefix("grep: ").unwrap_or(text);
+        if let (Some(at), Some((name, value))) = (folder, row.split_once(':'))
             && !name.is_empty()
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_/-.".contains(&b))
             && !name.starts_with('/')
@@ -349,7 +351,7 @@ mod tests {
                 ("wakeup".to_string(), "enabled".to_string()),
                 ("resume".to_string(), "/dev/sda2".to_string()),
                 ("pm_test".to_string(), "none [freezer]".to_string()),
-                ("grep".to_string(), "pm_wakeup_irq: No data available".to_string()),
+                ("pm_wakeup_irq".to_string(), "No data available".to_string()),
                 ("success".to_string(), "8".to_string()),
                 ("last_hw_sleep".to_string(), "411000000".to_string()),
             ]

@@ -9,7 +9,7 @@ use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
-use crate::rules::night::woke;
+use crate::rules::night::{turns, woke};
 use crate::rules::reset;
 use crate::stage;
 use crate::way::{Kind, Step};
@@ -121,7 +121,8 @@ const FEW: usize = 40;
 fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
     let of_kernel = |m: &&Message| m.trust.is_of_a_kernel();
     let more = case.messages[a.end..].iter().any(|m| of_kernel(&m));
-    if a.closed || more || woke::back(case, a).is_some() {
+    let back = woke::back(case, a).is_some() || turns::thawed(case, a).is_some();
+    if a.closed || more || back {
         return None;
     }
     let mut said = case.of(a).iter().filter(of_kernel);

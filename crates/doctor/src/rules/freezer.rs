@@ -179,7 +179,7 @@ const WAITS: [(&[&str], Wait); 13] = [
     (&["filemap_fault", "__do_fault", "do_swap_page"], Wait::PageFault),
     (&["async_synchronize_cookie_domain", "async_synchronize_full"], Wait::ModuleLoad),
     (&["usb_probe_interface", "do_init_module", "load_module", "really_probe"], Wait::Probe),
-    (&["uevent_show", "dev_attr_show"], Wait::DeviceLock),
+    (&["uevent_show"], Wait::DeviceLock),
     (
         &["wb_wait_for_completion", "sync_inodes_sb", "__sync_filesystem", "ksys_sync"],
         Wait::Writeback,
@@ -206,7 +206,8 @@ fn wait(t: &Task, kernel: bool) -> Wait {
     let has =
         |names: &&[&str]| t.frames.iter().any(|f| names.iter().any(|n| f.function.starts_with(n)));
     let of = |modules: &[&str]| t.frames.iter().any(|f| modules.contains(&f.module.as_str()));
-    let known = WAITS.iter().find(|(names, _)| has(names)).map(|w| w.1);
+    let known = WAITS.iter().filter(|(names, _)| has(names)).map(|w| w.1);
+    let known = known.into_iter().find(|w| *w != Wait::DeviceLock || stands_in_its_lock(t));
     match known {
         // What waits for a page or a disk waits for the server that has it.
         None | Some(Wait::Disk | Wait::PageFault | Wait::Writeback) if of(&NETWORK) => {
@@ -224,6 +225,13 @@ fn wait(t: &Task, kernel: bool) -> Wait {
         _ if kernel => Wait::KernelThread,
         _ => Wait::Unknown,
     }
+}
+
+/// Whether a task stands in the lock of a device that `uevent` takes (drivers/base/core.c:
+/// uevent_show, 6.12), and not in what a driver adds to it.
+fn stands_in_its_lock(t: &Task) -> bool {
+    let mut inner = t.frames.iter().take_while(|f| f.function != "uevent_show");
+    inner.all(|f| stack::is_of_waiting(&f.function))
 }
 
 /// The function to name: the first of a module, which a driver or a file system is; else the

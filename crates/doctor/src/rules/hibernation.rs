@@ -23,6 +23,44 @@ fn returns(m: &Message) -> Option<(Device, i32)> {
     Some((Device { name: f.device.into(), driver: f.driver.into() }, f.error))
 }
 
+/// A start of the kernel that found an image and began to load it, where the text ends before it
+/// tells what came of it (kernel/power/hibernate.c:software_resume, load_image_and_restore, 6.12).
+fn loading(case: &Case, out: &mut Vec<Finding>) {
+    const BEGINS: [&str; 2] = ["Image signature found, resuming", "Loading hibernation image"];
+    const ENDS: [&str; 8] = [
+        "Image loading done",
+        "Image successfully loaded",
+        " kbytes in ",
+        "Failed to load ",
+        "resume failed",
+        "Restarting tasks",
+        "hibernation exit",
+        "Restoring platform NVS memory",
+    ];
+    let kernel = |m: &&Message| m.trust.is_of_a_kernel();
+    let begin = case.messages.iter().filter(kernel);
+    let Some(first) = begin.clone().find(|m| BEGINS.iter().any(|w| m.says(w))) else { return };
+    let mut after = begin.filter(|m| m.line > first.line);
+    let told = out.iter().any(|f| f.id.starts_with("hib-"));
+    if told || after.any(|m| ENDS.iter().any(|w| m.has(w)) || m.says("suspend entry")) {
+        return;
+    }
+    let place = case.messages.iter().filter(kernel).find_map(|m| {
+        let at = m.after("Hibernation image partition ")?.strip_suffix(" present")?;
+        (!at.contains(' ')).then(|| format!(" in {at}"))
+    });
+    out.push(
+        Finding::new(("hib-loading", Area::Hibernation, Level::Note), Confidence::Certain)
+            .says(format!(
+                "A start of the kernel found an image{} and began to load it. Whether the session came back from it is not in the text.",
+                place.unwrap_or_default()
+            ))
+            .look("Give the lines that follow: the kernel says how much it read, or why it gave up and booted afresh.")
+            .when(Some(Direction::Resume), None)
+            .shown_by(lines([first])),
+    );
+}
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = |word: &str| -> Vec<&Message> { case.messages.all_having(word) };
     let short = all(" pages short");
@@ -107,6 +145,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             None => f,
         });
     }
+    loading(case, out);
     faults(case, out);
     not_made(case, out);
     not_found(case, out);

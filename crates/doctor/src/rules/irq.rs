@@ -20,9 +20,12 @@ pub(super) fn irq(m: &Message) -> Option<(&str, Option<&str>)> {
         let name = rest[number.len()..].trim_start_matches([',', ' ']).trim();
         return (!number.is_empty()).then_some((number, Some(name).filter(|n| !n.is_empty())));
     }
-    // `pm_system_irq_wakeup: 11 triggered pinctrl_amd` of Android's and ChromeOS' kernels.
-    if let Some((number, name)) =
-        m.after("pm_system_irq_wakeup: ").and_then(|r| r.split_once(" triggered "))
+    // `pm_system_irq_wakeup: 11 triggered pinctrl_amd` of Android's and ChromeOS' kernels;
+    // interrupt controllers of Qualcomm's kernels say it by functions of their own
+    // (`gic_show_resume_irq: 57 triggered …`).
+    if let Some((function, (number, name))) =
+        m.text.split_once(": ").and_then(|(f, r)| Some((f, r.split_once(" triggered ")?)))
+        && function.split(' ').next_back().is_some_and(|f| f.contains("irq"))
     {
         let name = name.trim();
         let is = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());

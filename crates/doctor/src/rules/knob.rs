@@ -8,6 +8,7 @@ use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
 use crate::message::Message;
+use crate::stage;
 use crate::value::Value;
 
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
@@ -160,14 +161,11 @@ fn watchdog(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// `PM: suspend debug: Waiting for 5 second(s).` (kernel/power/suspend.c:suspend_test),
-/// `PM: hibernation debug: Waiting for 5 seconds.` (hibernate.c:hibernation_test): only a
+/// `PM: hibernation debug: Waiting for 5 seconds.` (hibernate.c:hibernation_debug_sleep): only a
 /// test says so.
 fn tested(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &&Message| {
-        m.trust.is_of_a_kernel()
-            && (m.has("suspend debug: Waiting for ") || m.has("hibernation debug: Waiting for "))
-    };
-    let waits = case.messages.having(" debug: Waiting for ").map(|(_, m)| m);
+    let is = |m: &&Message| m.trust.is_of_a_kernel() && stage::waits_for_a_test(m);
+    let waits = case.messages.having("debug: Waiting for ").map(|(_, m)| m);
     let said: Vec<&Message> = waits.filter(is).collect();
     if said.is_empty() {
         return;

@@ -29,6 +29,7 @@ pub(crate) mod phase;
 pub(crate) mod platform;
 mod power_state;
 pub(crate) mod powerstat;
+mod radio;
 pub(crate) mod ready;
 pub(crate) mod reset;
 mod rpm;
@@ -52,10 +53,11 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 36] = [
+pub(crate) const ALL: [Rule; 37] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
+    radio::judge,
     clock::judge,
     mode::judge,
     platform::judge,

@@ -88,7 +88,7 @@ const LINES: usize = 400;
 fn is_of_test(case: &Case, at: usize) -> bool {
     let before = case.messages[..at].iter().rev().take(LINES);
     let mut own = before.take_while(|m| !stage::ends_sleep(m) && !m.says("suspend entry"));
-    own.any(|m| m.says("suspend debug: Waiting for "))
+    own.any(stage::waits_for_a_test)
 }
 
 fn printed(case: &Case, out: &mut Vec<Finding>) {

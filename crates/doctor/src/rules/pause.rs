@@ -139,6 +139,9 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+/// What stands before the time of a phase, in ms.
+const PHASE: &str = " of devices complete after ";
+
 /// A long time between two lines on the way up.
 fn gaps(case: &Case, out: &mut Vec<Finding>) {
     let mut longest: Option<(i64, &Message, &Message)> = None;
@@ -188,9 +191,15 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
         let took = say::span(Ns(took));
         format!("{function} of {} ran in between: it took {took}.", say::device(d))
     });
+    // So does the core of its phases.
+    let of_phase = b.after(PHASE).and_then(thousandths).map(|t| t as i64 * 1_000);
     let rest = match (ec.or(ran_in), &device) {
         (Some(told), _) => told,
-        _ if b.has(" of devices complete after ") => "Devices took it; no line says which.".into(),
+        _ if of_phase.is_some_and(|took| took < gap / 2) => format!(
+            "Its devices took {} of that, by its own count: what passed before them, or whether the clock was set meanwhile, no line says.",
+            say::span(Ns(of_phase.unwrap_or(0)))
+        ),
+        _ if b.has(PHASE) => "Devices took it; no line says which.".into(),
         (None, Some(d)) => {
             format!("The line at its end says who was waited for: {}.", say::device(d))
         }
@@ -348,10 +357,11 @@ pub(super) fn silence(case: &Case, end: usize, took: Ns) -> Option<(&Message, De
 fn returned(m: &Message) -> Option<(&str, &str, i64)> {
     let (head, rest) = m.text.split_once(" returned ")?;
     let us = rest.split_once(" after ")?.1.strip_suffix(" usecs")?.trim().parse::<i64>().ok()?;
-    // `call serio1+ returned 0 after 974280 usecs` of kernels before 5.x: no function.
+    // `call serio1+ returned 0 after 974280 usecs` of kernels before 5.x: no function, and units
+    // of 1,024 ns (drivers/base/power/main.c:initcall_debug_report).
     let bare = head.strip_prefix("call ").and_then(|h| h.strip_suffix('+'));
     if let Some(device) = bare.filter(|d| !d.contains(' ')) {
-        return Some((device, device, us.saturating_mul(1_000)));
+        return Some((device, device, us.saturating_mul(1_024)));
     }
     let (device, function) = head.rsplit_once(' ')?;
     let function = function.split('+').next()?;
@@ -615,7 +625,7 @@ mod tests {
         one.clear();
         let bare = [(900, "call elm1+ returned 0 after 905000 usecs")];
         judge(&Case { parts: vec![(0, false)], ..Case::of_log(&bare) }, &mut one);
-        assert!(one[0].sentence.contains("elm1 905"), "{}", one[0].sentence);
+        assert!(one[0].sentence.contains("elm1 926"), "{}", one[0].sentence);
         one.clear();
         let part = Case { parts: vec![(0, false)], ..Case::of_log(&long[..1]) };
         judge(&part, &mut one);

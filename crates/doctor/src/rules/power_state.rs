@@ -9,10 +9,70 @@ use crate::stage;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 
+/// Judges them.
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    unanswered(case, out);
+    refused(case, out);
+}
+
+/// What a device said instead of the state that was asked of it: `refused to change power state
+/// from D0 to D3hot`, `Refused to change power state, currently in D3` before 5.9
+/// (drivers/pci/pci.c:pci_raw_set_power_state, pci_set_low_power_state, 6.12): it answers, and
+/// stays where it is.
+fn refused(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: &str = "efused to change power state";
+    // From where, and to where if a line says so: what is not in D0 was to come back.
+    let states = |m: &Message| -> Option<(String, Option<String>)> {
+        let rest = m.after(WORDS)?;
+        let word = |t: &str| t.split([',', ' ', '.']).next().unwrap_or("").to_string();
+        match rest.strip_prefix(" from ") {
+            Some(rest) => rest.split_once(" to ").map(|(from, to)| (word(from), Some(word(to)))),
+            None => rest.strip_prefix(", currently in ").map(|now| (word(now), None)),
+        }
+    };
+    let asleep = case.attempts.iter().map(|a| a.first..a.end);
+    let asleep: Vec<_> = asleep.collect();
+    for down in [true, false] {
+        let said = case
+            .messages
+            .having(WORDS)
+            .filter(|(at, m)| m.trust.is_of_a_kernel() && asleep.iter().any(|a| a.contains(at)));
+        let said: Vec<&Message> = said
+            .map(|s| s.1)
+            .filter(|m| states(m).is_some_and(|(from, _)| (from == "D0") == down))
+            .collect();
+        let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
+        let mut devices: Vec<Device> = Vec::new();
+        for m in &said {
+            let device = owner(&m.text);
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        let who = say::devices(&devices);
+        let half = if down { Direction::Suspend } else { Direction::Resume };
+        let level = if down { Level::Risk } else { Level::Broken };
+        let to = to.map_or_else(String::new, |to| format!(" for {to}"));
+        let says = match down {
+            true => format!(
+                "{who} refused to leave {from}{to} when the machine went to sleep: it stays awake, and costs power."
+            ),
+            false => format!(
+                "{who} refused to leave {from}{to} when the machine came back: it is not in D0."
+            ),
+        };
+        let f = Finding::new(("power-state-refused", Area::Abort, level), Confidence::Likely)
+            .of_devices(devices)
+            .says(says)
+            .look("Look in the lines before for errors of its driver, of its firmware or of the port above it.");
+        out.push(f.when(Some(half), None).at(half.name()).shown_by(lines(said)));
+    }
+}
+
 /// `DRIVER DEVICE: Unable to change power state from D3hot to D0, device inaccessible`
 /// (drivers/pci/pci.c:pci_power_up, pci_set_low_power_state, 6.12): reads of the device gave
 /// ones. From D0 it goes down, to D0 it comes back.
-pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+fn unanswered(case: &Case, out: &mut Vec<Finding>) {
     let states = |m: &Message| -> Option<(String, String)> {
         let rest = m.after(CHANGE)?;
         let (from, rest) = rest.split_once(" to ")?;

@@ -9,6 +9,7 @@ use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, OLD, Ta
 use crate::now::{Shallow, Waiting};
 use crate::value::Value;
 use dormouse_base::capture::MOST_CPUS;
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use std::collections::BTreeMap;
 
@@ -196,9 +197,7 @@ fn count(list: &str) -> usize {
 fn failed(case: &Case, out: &mut Vec<Finding>) {
     let stat = |name: &str| last_of(case, &format!("/sys/power/suspend_stats/{name}"));
     let number = |name: &str| stat(name).and_then(Value::count);
-    let (Some(fail), Some(failed)) = (stat("fail"), number("fail").filter(|&n| n > 0)) else {
-        return;
-    };
+    let Some((fail, failed)) = stat("fail").zip(number("fail")) else { return };
     let slept = number("success").unwrap_or(0);
     let phases: u64 = case
         .values
@@ -219,7 +218,36 @@ fn failed(case: &Case, out: &mut Vec<Finding>) {
     // A freezer names no device.
     let device = if step == "freeze" { String::new() } else { device };
     let error = text("last_failed_errno").parse().unwrap_or(0);
+    if failed == 0 {
+        // Devices that do not come back fail no attempt (drivers/base/power/main.c:
+        // dpm_save_failed_dev of device_resume, 6.12).
+        let halves = ["", "_early", "_noirq"].iter();
+        let back = halves.filter_map(|half| stat(&format!("failed_resume{half}")));
+        let back: Vec<&Value> = back.filter(|v| v.count().is_some_and(|n| n > 0)).collect();
+        if !back.is_empty() && step.starts_with("resume") {
+            out.push(not_back(&back, &device, error).shown_by(evidence));
+        }
+        return;
+    }
     out.push(attempts_failed(failed, slept, &device, error, &step).shown_by(evidence));
+}
+
+/// Devices that did not come back since boot, though no attempt failed; the last of them.
+fn not_back(counts: &[&Value], device: &str, error: i32) -> Finding {
+    let times = counts.iter().filter_map(|v| v.count()).fold(0, u64::saturating_add);
+    let who = if device.is_empty() { "a device" } else { device };
+    let f = Finding::new(("device-not-back", Area::Abort, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "Since boot a device failed to resume {}, though no sleep failed for it. The last one was {who}, error {error}.",
+            say::once(usize::try_from(times).unwrap_or(usize::MAX))
+        ))
+        .look("Give the log of such a return: journalctl -k > log.txt; dormouse check log.txt")
+        .when(Some(Direction::Resume), None)
+        .at("resume");
+    if device.is_empty() {
+        return f;
+    }
+    f.of_devices([Device { name: device.into(), driver: String::new() }]).of_error(error)
 }
 
 /// Attempts that failed since boot; the last device, its error and the step, if the kernel

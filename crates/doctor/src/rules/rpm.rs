@@ -294,11 +294,15 @@ const CLEAR: &str = "Look at what its driver's callback says just before; unbind
 /// A driver's own words for a failed runtime resume or suspend, with its device and the
 /// error: `ufs_device_wlun 0:0:0:49488: ufshcd_wl_runtime_resume failed: -110`.
 fn said(m: &Message) -> Option<(&str, bool, i32)> {
-    if !m.has("runtime") {
+    // Words of buses: drivers/pci/pci-driver.c:pci_pm_runtime_suspend (the callback of the driver
+    // and what it returned), drivers/spi/spi.c:__spi_pump_messages, 6.12.
+    const BUSES: [&str; 2] = ["can't suspend (", "Failed to power device: "];
+    if !m.has("runtime") && !BUSES.iter().any(|w| m.has(w)) {
         return None;
     }
     let (prefix, what) = m.text.split_once(": ")?;
     let device = prefix.rsplit(' ').next()?;
+    let of_bus = BUSES.iter().position(|w| what.starts_with(w));
     let words = [
         "runtime_resume",
         "runtime resume",
@@ -306,10 +310,12 @@ fn said(m: &Message) -> Option<(&str, bool, i32)> {
         "runtime_suspend",
         "runtime suspend",
     ];
-    let at = words.iter().position(|w| what.contains(w))?;
-    if !what.contains("fail") && !what.contains("error") {
-        return None;
-    }
+    let at = words.iter().position(|w| what.contains(w));
+    let fails = what.contains("fail") || what.contains("error");
+    let resumes = match of_bus {
+        Some(bus) => bus == 1,
+        None => at.filter(|_| fails)? < 3,
+    };
     // The last number below zero.
     let dash = what.match_indices('-').rev().find_map(|(n, _)| {
         let before = n == 0 || what[..n].ends_with([' ', '=', '(', ':']);
@@ -317,7 +323,7 @@ fn said(m: &Message) -> Option<(&str, bool, i32)> {
         let error: i32 = digits.parse().ok()?;
         (before && (1..4_096).contains(&error)).then_some(-error)
     })?;
-    (!device.is_empty()).then_some((device, at < 3, dash))
+    (!device.is_empty()).then_some((device, resumes, dash))
 }
 
 /// Devices that sysfs says are broken, or never come out of a call.

@@ -345,8 +345,11 @@ fn last_words(case: &Case) -> Option<&Message> {
         "Successfully froze",
         "System returned from",
     ];
+    // What hooks print has its name too.
+    const FAILS: [&str; 8] =
+        ["ailed", "annot", "could not", "ould not", "rror", "efus", "nvalid", "ot enough"];
     let mut said = case.messages.having("systemd-sleep[").map(|(_, m)| m);
-    said.rfind(|m| !USUAL.iter().any(|u| m.has(u)))
+    said.rfind(|m| !USUAL.iter().any(|u| m.has(u)) && FAILS.iter().any(|w| m.has(w)))
 }
 
 /// One failed, and nothing else tells why.

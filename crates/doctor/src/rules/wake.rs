@@ -10,6 +10,7 @@ use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, timekeeping};
 use crate::night::Fact;
 use crate::night::machine::Owner;
+use crate::stage;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -55,7 +56,7 @@ fn in_words(case: &Case, irqs: &[Irq<'_>]) -> Vec<String> {
 const WORDS: [&str; 7] = [
     " wake up by ",
     "Resume caused by ",
-    "pm_system_irq_wakeup: ",
+    " triggered ",
     "Triggering wakeup from IRQ ",
     "IRQ wakeup: IRQ ",
     "GPE event 0x",
@@ -306,7 +307,7 @@ pub(super) fn at_once(case: &Case, out: &mut Vec<Finding>) {
     let sleeps = if sleeps.is_empty() { &whole[..] } else { &sleeps };
     let mut short: Vec<(Ns, &Message)> = Vec::new();
     // A test turns round by itself.
-    let tested = |m: &Message| m.says("suspend debug: Waiting for ");
+    let tested = stage::waits_for_a_test;
     for sleep in sleeps.iter().filter(|s| !s.iter().any(tested)) {
         let kernel = sleep.iter().filter(|m| m.trust.is_of_a_kernel());
         let turns: Vec<(Ns, &Message)> =

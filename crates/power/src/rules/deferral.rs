@@ -96,7 +96,8 @@ fn advice(cause: &Cause) -> String {
         Cause::Brother { name, .. } => format!(
             "See why {name} failed: its error stands in the log, and its brothers ask for the same."
         ),
-        Cause::Unsaid { .. } => "cat /sys/kernel/debug/devices_deferred says more.".into(),
+        Cause::Unsaid { .. } => "Look in the log for what its driver says before: it gives the core no \
+                                 reason (dev_err_probe would).".into(),
         Cause::Loop | Cause::Part { .. } => {
             "No kernel parameter helps: make one need optional, or split a provider.".into()
         }

@@ -140,6 +140,17 @@ fn parts(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Where a text has little else of a sleep, its length is told from here on, in ms.
+const FEW_SECONDS: i64 = 5_000;
+/// So many lines of an attempt at most.
+const BARE: usize = 4;
+
+/// Whether of each attempt there is hardly more than begin and end.
+fn is_bare(case: &Case) -> bool {
+    let lines = |a: &Attempt| case.of(a).iter().filter(|m| m.trust.is_of_a_kernel()).count();
+    !case.attempts.is_empty() && case.attempts.iter().all(|a| lines(a) <= BARE)
+}
+
 /// How long the sleeps of a text were, where no other finding tells.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = turns::lengths(case);
@@ -150,7 +161,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(tells) {
         return;
     }
-    if !all.iter().any(|l| l.1 >= NIGHT) {
+    let least = if is_bare(case) { FEW_SECONDS } else { NIGHT };
+    if !all.iter().any(|l| l.1 >= least) {
         parts(case, out);
         return short(case, out);
     }

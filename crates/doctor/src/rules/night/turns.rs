@@ -2,9 +2,11 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::message::{Message, timekeeping};
+use crate::message::{Message, seconds, timekeeping};
 use crate::night::{Fact, Item};
 use crate::rules::abort;
+use crate::stage::passed;
+use dormouse_base::time::Ns;
 
 /// One sleep: begin and end in ms of the wall clock, and its lines.
 pub(crate) struct Turn<'a> {
@@ -101,6 +103,32 @@ fn by_jump(case: &Case, a: &Attempt) -> Option<i64> {
     Some(jumps(case, a)).filter(|ms| *ms >= JUMP)
 }
 
+/// How long whoever keeps a log by the calendar was frozen with the tasks, in ms, where the text
+/// has no end of the attempt: he wrote of its begin, and of what follows when tasks ran again
+/// (systemd, src/journal/journald-kmsg.c). The kernel itself says that what lies between took no
+/// such time.
+pub(crate) fn thawed(case: &Case, a: &Attempt) -> Option<i64> {
+    const LONG: i64 = 120_000_000_000;
+    const DOWN: [&str; 3] = ["Filesystems sync: ", "Freezing user space", "OOM killer disabled"];
+    if a.closed {
+        return None;
+    }
+    let of_calendar = |m: &&Message| m.time.is_none_or(|t| t > Ns::CALENDAR);
+    let kernel = case.of(a).iter().filter(|m| m.trust.is_of_a_kernel());
+    let mut said = kernel.filter(of_calendar).take(SOON);
+    let mut last =
+        said.next().filter(|m| m.says("suspend entry") || m.says("hibernation entry"))?;
+    said.find_map(|m| {
+        let gap = passed(std::mem::replace(&mut last, m), m)?.0;
+        let own = seconds(m.after("Filesystems sync: ").unwrap_or("")).map_or(0, |t| t.0);
+        let down = DOWN.iter().any(|w| m.says(w));
+        (down && gap - own >= LONG).then_some(gap / 1_000_000)
+    })
+}
+
+/// So many lines tell of the begin of an attempt.
+const SOON: usize = 6;
+
 /// What timekeeping says stood still in an attempt, in ns; 0 if it says nothing.
 fn stood(case: &Case, a: &Attempt) -> i64 {
     case.of(a).iter().filter_map(timekeeping).map(|t| t.0).fold(0, i64::saturating_add)
@@ -126,6 +154,16 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
             Some(k) if k.1 > wall + STAMP => k.1 = wall,
             Some(_) => {}
             None => told.push((t.begin.line, wall)),
+        }
+    }
+    let thawed = case
+        .attempts
+        .iter()
+        .filter(|a| !a.inside)
+        .filter_map(|a| Some((case.messages[a.first].line, thawed(case, a)?)));
+    for (line, ms) in thawed {
+        if told.iter().all(|t| t.0 != line) {
+            told.push((line, ms));
         }
     }
     told.sort_by_key(|t| if reversed { u64::MAX - t.0 } else { t.0 });

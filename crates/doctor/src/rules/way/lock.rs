@@ -26,20 +26,20 @@ struct Lock<'a> {
     task: Task,
     what: &'a str,
     why: String,
+    blocks: bool,
     message: &'a Message,
 }
 
-/// `vlc 1000 ana 5521 vlc sleep:idle Playing some media. block`: a lock that blocks.
-fn blocks<'a>(m: &'a Message) -> Option<Lock<'a>> {
-    if !(m.text.ends_with("block") || m.text.ends_with("block-weak")) {
+/// `vlc 1000 ana 5521 vlc sleep:idle Playing some media. block`: a lock, which blocks or delays.
+fn lock<'a>(m: &'a Message) -> Option<Lock<'a>> {
+    const MODES: [&str; 3] = ["block", "block-weak", "delay"];
+    if !MODES.iter().any(|mode| m.text.trim_end().ends_with(mode)) {
         return None;
     }
     let words: Vec<&str> = m.text.split_whitespace().collect();
     let is_what = |w: &str| w.split(':').all(|p| WHAT.contains(&p));
     let at = words.iter().position(|w| is_what(w)).filter(|at| *at >= 4)?;
-    if !matches!(*words.last()?, "block" | "block-weak") {
-        return None;
-    }
+    let mode = *words.last().filter(|w| MODES.contains(w))?;
     let pid = words[at - 2].parse().ok()?;
     words[at - 4].parse::<u32>().ok()?;
     Some(Lock {
@@ -47,6 +47,7 @@ fn blocks<'a>(m: &'a Message) -> Option<Lock<'a>> {
         task: Task { name: words[at - 1].into(), pid },
         what: words[at],
         why: words[at + 1..words.len() - 1].join(" "),
+        blocks: mode != "delay",
         message: m,
     })
 }
@@ -79,7 +80,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         // A desktop that handles the lid itself holds that lock all the time.
         of("sleep") || lid && !refused.is_empty() && of("handle-lid-switch")
     };
-    let locks: Vec<Lock<'_>> = case.messages.iter().filter_map(blocks).filter(of_sleep).collect();
+    let all: Vec<Lock<'_>> = case.messages.iter().filter_map(lock).collect();
+    let locks: Vec<&Lock<'_>> = all.iter().filter(|l| l.blocks && of_sleep(l)).collect();
     let named = locks.iter().map(|l| {
         let why =
             if l.why.is_empty() { String::new() } else { format!(", because: \"{}\"", l.why) };
@@ -95,7 +97,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     let asked = say::times(refused.len());
     let (level, sure, text) = match (refused.is_empty(), named.is_empty()) {
-        (true, true) => return,
+        (true, true) => return out.extend(harmless(&all)),
         (false, false) => (
             Level::Broken,
             Confidence::Likely,
@@ -128,4 +130,34 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .of_tasks(tasks)
             .shown_by(lines(refused.into_iter().chain(locks.iter().map(|l| l.message)))),
     );
+}
+
+/// What a table says in which no lock blocks a sleep.
+fn harmless(all: &[Lock<'_>]) -> Option<Finding> {
+    let of = |l: &&Lock<'_>, what: &str| l.what.split(':').any(|w| w == what);
+    let delays = all.iter().filter(|l| !l.blocks && of(l, "sleep")).count();
+    let lid: Vec<&Lock<'_>> =
+        all.iter().filter(|l| l.blocks && of(l, "handle-lid-switch")).collect();
+    let first = all.first()?;
+    let delays = match delays {
+        0 => String::new(),
+        1 => "; 1 delays it for a moment".into(),
+        n => format!("; {n} delay it for a moment"),
+    };
+    let left = lid.first().map_or(String::new(), |l| {
+        let why = if l.why.is_empty() { String::new() } else { format!(" (\"{}\")", l.why) };
+        let who = if l.who.is_empty() { &l.task.name } else { &l.who };
+        format!(
+            " {who} ({}, PID {}) blocks handle-lid-switch{why}: what the closed lid does is left to it.",
+            l.task.name, l.task.pid
+        )
+    });
+    let shown = lid.iter().map(|l| l.message).chain([first.message]);
+    let rule = ("way-locks", Area::Abort, Level::Note);
+    Some(
+        Finding::new(rule, Confidence::Certain)
+            .says(format!("No lock of this table blocks a sleep{delays}.{left}"))
+            .of_tasks(lid.iter().map(|l| l.task.clone()))
+            .shown_by(lines(shown)),
+    )
 }
