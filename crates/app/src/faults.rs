@@ -5,7 +5,7 @@ use crate::doctor::{Judged, doctor};
 use crate::failure::Nothing;
 use crate::subject::speaks_of_domains;
 use anyhow::Result;
-use dormouse_base::finding::Finding;
+use dormouse_base::finding::{Area, Finding, Level};
 use dormouse_base::loss::Losses;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::Unchecked;
@@ -41,6 +41,24 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     let events = storage.traces.iter().any(|t| !t.runtime.devices.is_empty());
     let runtime = events || !storage.knobs.power.is_empty();
     Ok(Some(Faults { found, runtime }))
+}
+
+/// Judges every text of which a kernel or a writer speaks, as a section above those of its tables:
+/// what is wrong by a table is said there first, and what keeps devices from probing has a section
+/// that says it.
+///
+/// # Errors
+/// As [`doctor`].
+pub fn above_tables(given: &Given) -> Result<Vec<Judged>> {
+    let mut out = doctor(given)?;
+    let wrong = |f: &Finding| f.level != Level::Note && f.area != Area::Domain;
+    if let [judged] = &mut out[..]
+        && let Some(Faults { mut found, .. }) = faults(given)?
+    {
+        found.retain(wrong);
+        judged.report.join(found);
+    }
+    Ok(out)
 }
 
 /// Judges every text that is given: what its kernel said, and its tables.

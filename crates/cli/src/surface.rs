@@ -350,8 +350,21 @@ pub(crate) fn ended() -> u8 {
 /// What came of words: of the verb, or that clap does not understand them.
 type Ran = std::result::Result<Result<()>, clap::Error>;
 
+/// A recording in place of a command is shown.
+fn shown(mut words: Vec<OsString>) -> Vec<OsString> {
+    let verb = |word: &OsString| {
+        VERBS.iter().any(|v| v.words.split(' ').next().is_some_and(|w| word == w))
+    };
+    let input =
+        |word: &OsString| !verb(word) && (word == "-" || std::path::Path::new(word).exists());
+    if words.first().is_some_and(input) {
+        words.insert(0, "show".into());
+    }
+    words
+}
+
 fn run_now(words: Vec<OsString>) -> Ran {
-    let (words, settings) = with_settings(words);
+    let (words, settings) = with_settings(shown(words));
     let mut all = vec![OsString::from("dormouse")];
     all.extend(words.iter().cloned());
     let command = command_for(&words);

@@ -22,6 +22,7 @@ mod handover;
 mod handover_idle;
 mod hibernate;
 mod idle_words;
+mod kinds;
 mod late;
 mod logs;
 mod machine;

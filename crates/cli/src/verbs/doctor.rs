@@ -6,7 +6,7 @@ use clap::Args;
 use dormouse_app::clocks as use_clocks;
 use dormouse_app::doctor::{Judged, doctor, live};
 use dormouse_app::failure::{NotMet, Nothing};
-use dormouse_app::faults::checked;
+use dormouse_app::faults::{above_tables, checked};
 use dormouse_app::modes::{live as live_modes, of_inputs};
 use dormouse_machine::root::Root;
 use dormouse_read::Given;
@@ -80,7 +80,10 @@ pub(crate) fn findings(args: &FindingsArgs, given: &Given) -> Result<()> {
 
 /// The same as a section beside others: nothing if nothing is there to be said.
 pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
-    let judged = judged(args, given)?;
+    let judged = match args.inputs.is_empty() {
+        true => judged(args, given)?,
+        false => above_tables(given)?,
+    };
     if judged.iter().all(|j| j.report.findings.is_empty() && j.report.sleeps.is_empty()) {
         return Err(Nothing("no attempt to sleep and no finding".into()).into());
     }

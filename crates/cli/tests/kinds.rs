@@ -1,0 +1,249 @@
+//! Kinds of texts that people post: what must be said of each, and what must not. The texts are
+//! made up.
+
+use super::words::words;
+
+/// The way down of a sleep, up to its devices.
+const DOWN: &str = "\
+[  100.000000] PM: suspend entry (deep)
+[  100.010000] Filesystems sync: 0.009 seconds
+[  100.011000] Freezing user space processes
+[  100.014000] Freezing user space processes completed (elapsed 0.003 seconds)
+[  100.014010] OOM killer disabled.
+[  100.014020] Freezing remaining freezable tasks
+[  100.015400] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)
+[  100.015500] printk: Suspending console(s) (use no_console_suspend to debug)
+";
+
+/// Tasks run again.
+const UP: &str = "\
+[  104.500000] OOM killer enabled.
+[  104.500010] Restarting tasks ... done.
+[  104.503000] PM: suspend exit
+";
+
+/// A sleep with `middle` between its way down and the thaw.
+fn sleep(middle: &str) -> String {
+    format!("{DOWN}{middle}{UP}")
+}
+
+/// What the words of `verb` say of `text`: all of `must`, none of `must_not`.
+fn says(verb: &str, text: &str, must: &[&str], must_not: &[&str]) {
+    let verb: Vec<&str> = verb.split(' ').chain(["-"]).collect();
+    let said = words(&verb, text);
+    for m in must {
+        assert!(said.contains(m), "{m:?} is missing in {said}");
+    }
+    for m in must_not {
+        assert!(!said.contains(m), "{m:?} stands in {said}");
+    }
+}
+
+#[test]
+fn a_wakeup_between_the_lines_of_the_controller_is_no_sleep() {
+    let text = sleep(
+        "[  101.000000] ACPI: EC: interrupt blocked\n\
+         [  104.000000] PM: Wakeup pending, aborting suspend\n\
+         [  104.000010] PM: active wakeup source: elm-lid\n\
+         [  104.000100] PM: noirq suspend of devices failed\n\
+         [  104.100000] ACPI: EC: interrupt unblocked\n",
+    );
+    says("show", &text, &["aborted by a wakeup event", "Suspend 4.000 s"], &["asleep (not"]);
+    // Android's kernels say it as tasks run again.
+    let text = sleep("[  101.000000] Abort: Pending Wakeup Sources: elm_rx\n");
+    says("show --json", &text, &["\"outcome\":\"aborted_by_wakeup\""], &[]);
+}
+
+#[test]
+fn another_machine_goes_on_with_no_sleep_of_the_one_before() {
+    let host = |text: &str, host: &str| -> String {
+        let of = |l: &str| format!("Nov 03 10:01:{} {host} kernel: {}\n", &l[4..13], &l[15..]);
+        text.lines().map(of).collect()
+    };
+    let mixed = host(&DOWN.replace("[  100", "[   00"), "elm")
+        + &host(&UP.replace("[  104", "[   04"), "oak");
+    says("show", &mixed, &["2 cycles"], &[]);
+}
+
+#[test]
+fn what_the_core_brings_down_behind_devices_bounds_them() {
+    let cut = format!(
+        "{DOWN}[  102.500000] Disabling non-boot CPUs ...\n[  102.510000] CPU1: shutdown\n"
+    );
+    says("show", &cut, &["Suspend at least 2.510 s"], &["time unknown"]);
+    let firmware = "[  100.000000] PM: suspend entry (deep)\n\
+        [  101.100000] Filesystems sync: 1.100 seconds\n\
+        [  104.900000] ACPI: PM: Saving platform NVS memory\n\
+        [  104.930000] ACPI: PM: Low-level resume complete\n\
+        [  105.800000] PM: suspend exit\n";
+    says("show", firmware, &["Suspend 4.900 s", "way up, until suspend exit"], &["after thaw"]);
+}
+
+#[test]
+fn a_keeper_that_was_frozen_late_counts_the_sleep_as_none_of_suspend() {
+    let line = |at: &str, text: &str| format!("May 02 {at} elm kernel: {text}\n");
+    let mut text: String =
+        DOWN.lines().map(|l| line(&format!("03:11:40.{}", &l[7..13]), &l[15..])).collect();
+    for (ms, said) in [
+        "Disabling non-boot CPUs ...",
+        "Enabling non-boot CPUs ...",
+        "OOM killer enabled.",
+        "Restarting tasks ... done.",
+        "PM: suspend exit",
+    ]
+    .iter()
+    .enumerate()
+    {
+        text += &line(&format!("03:14:02.{:03}000", 500 + ms * 9), said);
+    }
+    says("show", &text, &["142.485 s asleep"], &["Suspend 142"]);
+}
+
+#[test]
+fn a_reply_that_quotes_lines_of_a_log_adds_no_sleep() {
+    let text = sleep("")
+        + "\nYou wrote:\n> [  100.000000] PM: suspend entry (deep)\n\
+        Then nothing until\n> [  104.503000] PM: suspend exit\n";
+    says("check --json", &text, &["\"sleeps\": 1"], &["\"sleeps\": 2"]);
+}
+
+#[test]
+fn code_in_marks_of_emphasis_is_read() {
+    let listed = |l: &str| match l.contains("devices complete") {
+        true => format!("* __`{l}`__\n"),
+        false => format!("* `{l}`\n"),
+    };
+    let text = sleep("[  100.900000] PM: suspend of devices complete after 880.500 msecs\n");
+    let text: String = text.lines().map(listed).collect();
+    says("show --json", &text, &["\"printed_ns\":880500000"], &[]);
+}
+
+#[test]
+fn messages_that_went_missing_are_said() {
+    let one =
+        "[  104.400000] elm 1-1: PM: elm_resume+0x0/0x10 [elm] returned 0 after 140000 usecs\n";
+    let done = "[  104.450000] PM: resume of devices complete after 200.500 msecs\n";
+    let up = "[  104.100000] Enabling non-boot CPUs ...\n[  104.200000] PM: noirq resume of devices complete after 0.600 msecs\n[  104.210000] PM: early resume of devices complete after 0.300 msecs\n";
+    for lost in [
+        "** 27 printk messages dropped ** ",
+        "elm systemd-journald[410]: Missed 27 kernel messages\n",
+    ] {
+        let text = sleep(&format!("{up}{lost}{one}{done}"));
+        says("show", &text, &["27"], &["no device callback of it"]);
+    }
+}
+
+#[test]
+fn a_task_reads_an_attribute_and_waits_for_no_lock() {
+    let frames = |inner: &str| {
+        format!(
+            "[  120.100000] Freezing of tasks failed after 20.007 seconds (1 tasks refusing to freeze, wq_busy=0):\n\
+             [  120.100010] task:elmd            state:D stack:0     pid:1204  ppid:1      flags:0x00000006\n\
+             [  120.100020] Call trace:\n{inner}\
+             [  120.100090]  dev_attr_show+0x20/0x70\n"
+        )
+    };
+    let freezing = DOWN.split_inclusive('\n').take(3).collect::<String>();
+    let own = frames(
+        "[  120.100030]  schedule+0x58/0xf0\n[  120.100040]  elm_transfer+0x5c/0xa8 [elm]\n",
+    );
+    says("check", &format!("{freezing}{own}"), &["elm_transfer"], &["probe holds"]);
+    let power = frames(
+        "[  120.100030] [c00000003a4b7a90] [c000000000b8c904] schedule+0x74/0x140\n\
+        [  120.100040] [c00000003a4b7ac0] [c0000000000c1208] elm_wait+0xb8/0x140\n",
+    );
+    says("check", &format!("{freezing}{power}"), &["elm_wait"], &["not in the text"]);
+}
+
+#[test]
+fn devices_that_keep_their_power_state_are_named() {
+    let down =
+        "[  100.500000] elm_hcd 0000:c3:00.4: refused to change power state from D0 to D3hot\n";
+    says(
+        "check",
+        &sleep(down),
+        &["Risk: 0000:c3:00.4 (elm_hcd) refused to leave D0 for D3hot"],
+        &[],
+    );
+    let up = "[  104.000000] elm 0000:01:00.0: Refused to change power state, currently in D3\n";
+    says("check", &sleep(up), &["Broken: 0000:01:00.0 (elm) refused to leave D3"], &[]);
+    let stats = "/sys/kernel/debug/suspend_stats:\nsuccess: 18\nfail: 0\nfailed_resume: 2\n\
+        last_failed_dev: elm.usb\nlast_failed_errno: -110\nlast_failed_step: resume\n";
+    says("check", stats, &["failed to resume 2 times", "elm.usb, error -110"], &["Nothing wrong"]);
+    let runtime =
+        "[   10.000000] elm 0000:03:00.0: can't suspend (elm_runtime_suspend [elm] returned -5)\n";
+    says("check", runtime, &["0000:03:00.0 failed to suspend at run time, with error -5"], &[]);
+}
+
+#[test]
+fn a_test_of_hibernation_is_told_by_its_wait() {
+    let text = "[  100.000000] PM: hibernation: hibernation entry\n\
+        [  100.500000] PM: hibernation: debug: Waiting for 5 seconds.\n\
+        [  105.600000] PM: hibernation: hibernation exit\n";
+    says("check", text, &["pm_test was on"], &["Nothing wrong"]);
+}
+
+#[test]
+fn an_interrupt_is_named_by_the_controllers_function() {
+    let text = sleep("[  103.000000] elm_show_resume_irq: 57 triggered oak,modem\n");
+    says("check", &text, &["IRQ 57"], &[]);
+}
+
+#[test]
+fn a_phase_counts_for_itself_how_long_it_took() {
+    let text = sleep(
+        "[  100.100000] PM: suspend of devices complete after 80.000 msecs\n\
+         [  101.000000] PM: resume from suspend-to-idle\n\
+         [  101.010000] PM: early resume of devices complete after 3.903 msecs\n\
+         [  104.400000] PM: resume of devices complete after 402.118 msecs\n",
+    );
+    says("check", &text, &["Its devices took 402 ms of that"], &["Devices took it"]);
+}
+
+#[test]
+fn counters_without_a_name_are_no_readings_of_one() {
+    let block = |name: &str, count: u32| {
+        format!(
+            "{name}Count: {count}\nLast Entered At: 1\nLast Exited At: 2\nAccumulated Duration: 3\n"
+        )
+    };
+    let named = block("== aosd\n", 0) + &block("== cxsd\n", 0) + &block("== ddr\n", 14);
+    says(
+        "check",
+        &named,
+        &["never entered their sleep since the start: aosd, cxsd", "ddr did"],
+        &[],
+    );
+    let unnamed = block("", 4) + "\n" + &block("", 4_026);
+    says("check", &unnamed, &["unnamed"], &["4022 times", "4,022"]);
+}
+
+#[test]
+fn what_is_wrong_by_a_table_stands_above_it() {
+    let table = "Core\tCPU\tBusy%\tCPU%c1\tCPU%c6\tCPU%c7\tPkg%pc2\tPkg%pc3\tPkg%pc6\tPkg%pc8\tPk%pc10\tPkgWatt\n\
+        -\t-\t0.61\t1.20\t2.01\t96.18\t91.20\t0.00\t0.00\t0.00\t0.00\t4.91\n\
+        0\t0\t0.61\t1.20\t2.01\t96.18\t91.20\t0.00\t0.00\t0.00\t0.00\t4.91\n";
+    let text = format!("lspci: LnkCtl: ASPM Disabled for the oak-225.\n\n{table}");
+    says(
+        "show",
+        &text,
+        &["Risk: The cores sleep deep, and the package goes no deeper than Pkg%pc2"],
+        &[],
+    );
+    let torn = "0\t0\t2.00\t3.0[ 8123.441009] elm 1-4: reset\n";
+    says("show --only idle", &format!("{table}{torn}"), &["could not be read"], &[]);
+}
+
+#[test]
+fn fields_of_perf_alone_are_a_trace() {
+    let text = " 8123.100000:     power:cpu_idle: state=2 cpu_id=0\n \
+        8123.102700:     power:cpu_idle: state=4294967295 cpu_id=0\n";
+    says("show --only idle", text, &["1 sleep"], &[]);
+}
+
+#[test]
+fn a_recording_in_place_of_a_command_is_shown() {
+    let shown = words(&["show", "captures/am335x-6.12.tar.gz"], "");
+    assert_eq!(words(&["captures/am335x-6.12.tar.gz"], ""), shown);
+    assert!(words(&["nothing-there"], "").contains("unrecognized subcommand"));
+}
