@@ -84,7 +84,9 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
             continue;
         };
         let name = safe(&path.display().to_string()).into_owned();
-        match out.iter_mut().find(|j| j.name == name) {
+        // Standard input has a name of its own.
+        let alone = one.is_none() && out.len() == 1;
+        match out.iter_mut().find(|j| alone || j.name == name) {
             Some(judged) => {
                 judged.report.join(found);
                 // What a log alone does not answer, tables and events beside it may.

@@ -247,3 +247,64 @@ fn a_recording_in_place_of_a_command_is_shown() {
     assert_eq!(words(&["captures/am335x-6.12.tar.gz"], ""), shown);
     assert!(words(&["nothing-there"], "").contains("unrecognized subcommand"));
 }
+
+#[test]
+fn a_domain_that_is_refused_its_state_is_told() {
+    let text = "$ cat /sys/kernel/debug/pm_genpd/elm-cluster0/idle_states\n\
+        State          Time Spent(ms) Usage          Rejected\n\
+        S0             0              0              48122\n";
+    let told = "elm-cluster0 was refused its idle state S0 48122 times; it was never entered";
+    says("check", text, &[told], &["No rule found a fault"]);
+}
+
+#[test]
+fn what_is_told_as_of_then_is_no_fault_of_now() {
+    let then = DOWN.replace("[  1", "> [  3")
+        + "> [  300.500000] elm 1-1: PM: failed to suspend async: error -110\n\
+           > [  300.500100] PM: Some devices failed to suspend, or early wake event detected\n\
+           > [  300.600000] PM: suspend exit\n\
+           With the new firmware it is GONE, this is from today:\n";
+    says(
+        "check",
+        &(then.replace("\n[", "\n> [") + &sleep("")),
+        &["as of an earlier time"],
+        &["Broken:"],
+    );
+    let frozen = "Apr 30 12:00:46.301118 elm systemd-sleep[6120]: Failed to freeze unit 'user.slice': Connection timed out\n";
+    let host = |l: &str| {
+        format!(
+            "Apr 30 12:01:{} elm kernel: {}\n",
+            &l[6..13].replace("100", "00").replace("104", "04"),
+            &l[15..]
+        )
+    };
+    let slept: String = sleep("")
+        .lines()
+        .map(|l| host(&l.replace("[  100", "[   00").replace("[  104", "[   04")))
+        .collect();
+    says("check", &format!("{frozen}{slept}"), &["The sleep went on all the same"], &["Broken:"]);
+}
+
+#[test]
+fn tables_of_locks_and_failures_behind_a_sleep_are_read() {
+    let table = "WHO UID USER PID COMM WHAT WHY MODE\n\
+        NetworkManager 0 root 776 NetworkManager sleep NetworkManager needs to turn off networks delay\n\
+        ada 1000 ada 6866 oak-power handle-lid-switch Multiple displays attached block\n";
+    says(
+        "check",
+        table,
+        &["No lock of this table blocks a sleep; 1 delays it", "oak-power"],
+        &["Broken", "Risk"],
+    );
+    let dead = "The firmware of my card fails to load after resuming, every time.\n\n\
+        [  200.100000] elm 0000:03:00.0: Failed to start INIT: -5\n\
+        [  200.200000] elm 0000:03:00.0: Failed to run INIT: -5\n";
+    says("check", dead, &["0000:03:00.0 (elm) reported 2 errors"], &[]);
+    let load = "[    1.000000] PM: Image signature found, resuming\n\
+        [    1.010000] PM: hibernation: Loading hibernation image.\n";
+    says("check", load, &["began to load it"], &["nothing to analyse"]);
+    let hook = "jun 09 17:12:01 elm systemd[1]: Starting Hibernate...\n\
+        jun 09 17:12:02 elm systemd-sleep[852]: setting standby to 36 (3 minutes)\n\
+        jun 09 17:12:03 elm systemd[1]: systemd-hibernate.service: Failed with result 'exit-code'.\n";
+    says("check", hook, &["could not put the machine to sleep"], &["setting standby to 36\"."]);
+}

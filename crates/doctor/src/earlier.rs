@@ -18,7 +18,9 @@ const BELOW: usize = 3;
 const EXCERPT: usize = 400;
 
 /// Said ahead of what was seen once.
-const AHEAD: [&str; 20] = [
+const AHEAD: [&str; 22] = [
+    "what i had then",
+    "what i had before",
     "it looked like on",
     "it looked like before",
     "it looked like then",
@@ -104,6 +106,28 @@ fn mended(sentence: &str) -> bool {
         && !lower.trim_end().ends_with('?')
 }
 
+/// What is gone, and since what: `With the new firmware it is gone`. What is gone behind a sleep
+/// is another matter.
+fn gone(sentence: &str) -> bool {
+    const GONE: [&str; 6] = [
+        "it is gone",
+        "it's gone",
+        "problem is gone",
+        "issue is gone",
+        "error is gone",
+        "bug is gone",
+    ];
+    const BY: [&str; 6] = ["with ", "since ", "after updat", "after upgrad", "now ", "updated"];
+    const SLEEP: [&str; 4] = ["resum", "wak", "after suspend", "after sleep"];
+    let lower = sentence.to_ascii_lowercase();
+    let has = |list: &[&str]| list.iter().any(|w| lower.contains(w));
+    has(&GONE)
+        && has(&BY)
+        && !has(&SLEEP)
+        && !UNLESS.iter().any(|w| lower.contains(w))
+        && !lower.trim_end().ends_with('?')
+}
+
 /// Whether somebody says something in words.
 fn is_sentence(m: &Message) -> bool {
     !m.trust.is_of_a_kernel() && m.text.trim().contains(' ')
@@ -127,7 +151,7 @@ fn said(case: &Case, at: usize) -> Option<&Message> {
         has(&joined(high, low), &AHEAD).then_some(low)
     };
     let ahead = ahead.copied().or_else(wrapped);
-    ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND) || mended(&m.text)))
+    ahead.or_else(|| below.find(|m| has(&m.text, &BEHIND) || mended(&m.text) || gone(&m.text)))
 }
 
 /// The words with which the writer closes his whole report: it is over, whatever its logs show.
@@ -285,7 +309,8 @@ fn close(case: &Case, f: &mut Finding, m: &Message) {
 pub(crate) fn lower(case: &Case, findings: &mut [Finding]) {
     let denial = denied::said(case);
     let speaks = |m: &Message| {
-        is_sentence(m) && (has(&m.text, &AHEAD) || has(&m.text, &BEHIND) || mended(&m.text))
+        let over = |text| has(text, &AHEAD) || has(text, &BEHIND) || mended(text) || gone(text);
+        is_sentence(m) && over(&m.text)
     };
     let wraps = |m: &[Message]| m.iter().all(is_sentence) && has(&joined(&m[0], &m[1]), &AHEAD);
     let past = case.messages.iter().any(speaks) || case.messages.windows(2).any(wraps);
@@ -363,6 +388,11 @@ mod tests {
         ] {
             assert!(has(past, &AHEAD) || has(past, &BEHIND), "{past}");
         }
+        assert!(gone("With the new firmware it is GONE, this is from today:"));
+        assert!(
+            !gone("The wifi is gone since the update")
+                && !gone("With 6.99 it is gone after resume")
+        );
         assert!(mended("New cable, gone since a week. LPM was off."));
         assert!(!mended("The wifi is gone since the update.") && !mended("Is a new cable fine?"));
         for now in [

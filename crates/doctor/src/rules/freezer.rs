@@ -583,10 +583,19 @@ const WAITED: i64 = 1_000;
 /// systemd's own freezing of the session (systemd 256 on).
 fn user_slice(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> = case.messages.all_having("Failed to freeze unit");
-    if !said.is_empty() {
-        let rule = ("freeze-user-slice", Area::Freezer, Level::Broken);
+    if let Some(last) = said.last() {
+        // Not all that was frozen is a sleep that failed: the kernel freezes what is left.
+        let slept = |a: &crate::attempt::Attempt| {
+            case.messages[a.first].line > last.line
+                && a.closed
+                && !super::abort::ended_early(case, a)
+        };
+        let went_on = case.attempts.iter().any(slept);
+        let level = if went_on { Level::Risk } else { Level::Broken };
+        let so = if went_on { " The sleep went on all the same." } else { "" };
+        let rule = ("freeze-user-slice", Area::Freezer, level);
         let f = Finding::new(rule, Confidence::Certain)
-            .says("systemd could not freeze the user's session before sleep.")
+            .says(format!("systemd could not freeze the user's session before sleep.{so}"))
             .because(waited(case))
             .look("After such a sleep look whether the session is still frozen: systemctl thaw user.slice.")
             .shown_by(lines(said));

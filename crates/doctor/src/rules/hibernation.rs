@@ -428,7 +428,11 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
     };
     let locked = of("ibernation is restricted; see man kernel_lockdown");
     if !locked.is_empty() {
-        let f = Finding::new(("hib-locked", Area::Hibernation, Level::Note), Confidence::Certain)
+        // Somebody asked, and got that for an answer.
+        let asked = ["Operation not permitted", "systemd-hibernate.service: Failed"];
+        let refused = asked.iter().any(|w| case.messages.has(w));
+        let level = if refused { Level::Broken } else { Level::Note };
+        let f = Finding::new(("hib-locked", Area::Hibernation, level), Confidence::Certain)
             .says("The kernel is locked down, as Secure Boot asks, and lets nobody hibernate.")
             .look("Sleep in another mode; hibernation needs a kernel that is not locked down (cat /sys/kernel/security/lockdown).")
             .shown_by(lines(locked));

@@ -11,8 +11,9 @@ use crate::domain::{Domain, Dump, Status, Stuck};
 use crate::probe::Outcome;
 use crate::report::Report;
 use crate::say::{error, verb};
+use crate::state::Table;
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
-use dormouse_base::say::{ms, names, plural};
+use dormouse_base::say::{self, ms, names, plural};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
@@ -49,6 +50,9 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
                     .shown_by([u.evidence.clone()]);
             out.push(found(f));
         }
+    }
+    for t in &case.states {
+        out.extend(refused(t).map(found));
     }
     for t in case.states.iter().filter(|t| t.shallow_only()) {
         let domain = if t.domain.is_empty() { "A domain" } else { &t.domain };
@@ -203,6 +207,28 @@ fn device_error(d: &Domain, device: &str) -> Found {
         .look("Look for the first error of its driver in the kernel log.")
         .shown_by([d.evidence()]);
     found(f)
+}
+
+/// A domain whose states are refused more often than entered: its power_off callback says no
+/// (drivers/pmdomain/core.c:genpd_power_off, 6.12).
+fn refused(t: &Table) -> Option<Finding> {
+    let (n, s) = t.states.iter().enumerate().find(|(_, s)| s.rejected > s.usage)?;
+    let domain = if t.domain.is_empty() { "A domain" } else { &t.domain };
+    let times = |n: u64| say::once(usize::try_from(n).unwrap_or(usize::MAX));
+    let entered = match s.usage {
+        0 => "never entered".to_string(),
+        n => format!("entered {}", times(n)),
+    };
+    let line = Evidence { line: t.line, time: None, text: t.text.clone(), doubtful: false };
+    Some(
+        Finding::new(("domain-refused", Area::Domain, Level::Risk), Confidence::Certain)
+            .says(format!("{domain} was refused its idle state S{n} {}; it was {entered}.", times(s.rejected)))
+            .look(
+                "The callback that switches it off says no: firmware (PSCI in OS-initiated mode), or a \
+                 driver that asks for a shorter latency. See its error by tracing the domain's provider.",
+            )
+            .shown_by([line]),
+    )
 }
 
 /// On, and nothing that the table shows uses it. What a later table says of it.
