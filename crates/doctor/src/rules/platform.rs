@@ -6,7 +6,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::{Message, thousandths};
+use crate::message::{Message, Trust, thousandths};
 use crate::night::{Fact, Item};
 use crate::rules::night::latency::{command_of, is_change};
 use dormouse_base::say;
@@ -180,7 +180,8 @@ pub(super) fn reached_shallower(case: &Case) -> bool {
 fn tests(case: &Case) -> Vec<Test<'_>> {
     let mut from = 0;
     let mut out: Vec<Test<'_>> = Vec::new();
-    for (at, m) in case.messages.having_any(&[SHALLOW, DEEPEST]) {
+    let title = |m: &Message| m.trust == Trust::Prose && m.text.starts_with("#");
+    for (at, m) in case.messages.having_any(&[SHALLOW, DEEPEST]).filter(|(_, m)| !title(m)) {
         let above = &case.messages[from..at];
         let share = column(above, "SYS%LPI");
         let package = column(above, "Pk%pc10").or_else(|| column(above, "Pkg%pc10"));

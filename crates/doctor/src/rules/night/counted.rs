@@ -398,7 +398,10 @@ fn awake(pairs: &[Pair<'_>], out: &mut Vec<Finding>) {
     if depth(d.name) >= known {
         return;
     }
-    let idle = d.length.map_or(String::new(), |l| format!(" (idle for {} s)", l.seconds));
+    // Whoever types waits longer than he told the machine to.
+    let fits = |l: &Length| d.by <= l.seconds.saturating_mul(1_000_000);
+    let idle = d.length.filter(fits);
+    let idle = idle.map_or(String::new(), |l| format!(" (idle for {} s)", l.seconds));
     // An idle machine with its screen on stays above C8; one that goes no deeper than C3 has
     // something that keeps its memory in use, whatever it does asleep.
     let shallow = d.length.is_some() && depth(d.name) <= SHALLOW && known >= DEEP;
