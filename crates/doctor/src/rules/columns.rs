@@ -6,6 +6,9 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
+use crate::rules::grid::{self, Figure, Grid, Row, figure};
+use crate::sentence;
+use dormouse_base::say;
 
 /// The rule that tells of such a table.
 pub(crate) const COLUMNS: &str = "before-and-after";
@@ -27,10 +30,10 @@ const BEFORE: [&str; 11] = [
 const AFTER: [&str; 6] = ["after", "patched", "with", "new", "fixed", "patch"];
 
 /// So many figures are told.
-const MOST: usize = 6;
+const MOST: usize = 8;
 
 /// A row has so many letters at most.
-const LONGEST: usize = 100;
+const LONGEST: usize = 120;
 
 /// Of what such a table must speak, in its head or in the names of its rows: of sleep, idle
 /// states, or power.
@@ -66,96 +69,111 @@ const SUBJECTS: [&str; 26] = [
 /// What stands before a sleep and after it is no change.
 const PLACES: [&str; 5] = ["suspend", "resume", "sleep", "boot", "reboot"];
 
-/// A figure as it is written, and its number.
-#[derive(Clone, Debug, PartialEq)]
-struct Figure {
-    text: String,
-    value: f64,
+/// What a change is called besides.
+const ADDED: [&str; 3] = ["series", "patches", "patchset"];
+
+/// What stands beside figures, and is none of a kernel.
+const CHANGES: [&str; 9] =
+    ["change", "delta", "diff", "difference", "gain", "improvement", "ratio", "speedup", "note"];
+
+/// The governors of the kernel: idle (drivers/cpuidle/governors/*.c), and frequency
+/// (drivers/cpufreq/cpufreq_*.c, kernel/sched/cpufreq_schedutil.c, 6.12).
+const GOVERNORS: [&str; 9] = [
+    "menu",
+    "teo",
+    "ladder",
+    "haltpoll",
+    "schedutil",
+    "ondemand",
+    "conservative",
+    "performance",
+    "powersave",
+];
+
+/// What a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A kernel as it was.
+    Before,
+    /// A kernel with a change.
+    After,
+    /// A governor, or a release of the kernel.
+    Kernel,
+    /// How two others differ.
+    Change,
+    Other,
 }
 
-/// What one row compares.
+/// What one row compares: a figure a column.
 #[derive(Clone, Debug, PartialEq)]
-struct Pair {
+struct Compared {
     name: String,
-    was: Figure,
-    is: Figure,
+    figures: Vec<Figure>,
 }
 
-/// The words of a row, without the marks of a table; figures with their units are one word.
-fn cells(line: &str) -> Vec<String> {
-    let plain = line.replace(['|', '*', '`', '"'], " ");
-    let mut out: Vec<String> = Vec::new();
-    for word in plain.split_whitespace() {
-        let unit = matches!(
-            word,
-            "ms" | "us" | "µs" | "s" | "W" | "mW" | "%" | "usec" | "msec" | "mA" | "J"
-        );
-        match out.last_mut() {
-            Some(last) if unit && value(last).is_some() => *last = format!("{last} {word}"),
-            _ => out.push(word.into()),
-        }
-    }
-    out
-}
-
-/// The number that a cell begins with, if the rest of it is a unit.
-fn value(cell: &str) -> Option<f64> {
-    let end =
-        cell.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ',')).unwrap_or(cell.len());
-    let number: f64 = cell[..end].replace(',', "").parse().ok()?;
-    let unit = cell[end..].trim();
-    (unit.len() <= 6 && unit.chars().all(|c| c.is_alphabetic() || c == '%' || c == '/'))
-        .then_some(number)
-}
-
-fn figure(cell: &str) -> Option<Figure> {
-    value(cell).map(|value| Figure { text: cell.trim_end_matches(',').into(), value })
+/// The columns of a table that a change parts, the one that others are held against first.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    /// Empty where two columns are before and after.
+    columns: Vec<String>,
+    rows: Vec<Compared>,
 }
 
 fn is(word: &str, list: &[&str]) -> bool {
     list.iter().any(|w| word.trim_end_matches(':').eq_ignore_ascii_case(w))
 }
 
-/// The columns of a head that name before and after, counted from the end, if it has both and
-/// no figure.
-fn head(cells: &[String]) -> Option<(usize, usize)> {
-    let from_end = |list: &[&str]| cells.iter().rev().position(|c| is(c, list));
-    let few = cells.len() <= 6 && cells.iter().all(|c| value(c).is_none());
-    let place =
-        cells.windows(2).any(|w| (is(&w[0], &BEFORE) || is(&w[0], &AFTER)) && is(&w[1], &PLACES));
-    (few && !place).then_some(())?;
-    Some((from_end(&BEFORE)?, from_end(&AFTER)?))
-}
-
-/// A row below such a head: a name, then figures.
-fn row(cells: &[String], (was, is): (usize, usize)) -> Option<Pair> {
-    let n = cells.len();
-    let of = |from_end: usize| figure(cells.get(n.checked_sub(from_end + 1)?)?);
-    let figures = cells.iter().position(|c| value(c).is_some())?;
-    let name = cells[..figures].join(" ");
-    let letters = name.chars().any(char::is_alphabetic);
-    Some(Pair { name, was: of(was)?, is: of(is)? }).filter(|_| letters)
-}
-
-/// Two rows below a head of names, the first of before and the second of after.
-fn two_rows(head: &[String], a: &[String], b: &[String]) -> Vec<Pair> {
-    let labels =
-        a.first().is_some_and(|w| is(w, &BEFORE)) && b.first().is_some_and(|w| is(w, &AFTER));
-    let n = head.len();
-    if !labels || n < 1 || a.len() != b.len() || a.len() < n + 1 {
-        return Vec::new();
+/// What the name of a column says; nothing if it names a place in one sleep.
+fn kind(name: &str) -> Option<Kind> {
+    let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '/' | '%'));
+    let words: Vec<&str> = name.split(parts).filter(|w| !w.is_empty()).collect();
+    let any = |list: &[&str]| words.iter().any(|w| is(w, list));
+    let sides = |w: &str| is(w, &BEFORE) || is(w, &AFTER);
+    if words.windows(2).any(|w| sides(w[0]) && is(w[1], &PLACES)) {
+        return None;
     }
-    let from = a.len() - n;
-    let pair = |i: usize| {
-        let (was, is) = (figure(&a[from + i])?, figure(&b[from + i])?);
-        let name = head[i].clone();
-        name.chars().any(char::is_alphabetic).then_some(Pair { name, was, is })
+    let release = |w: &&str| {
+        let number = w.strip_prefix('v').or_else(|| w.strip_prefix("linux-"));
+        number.is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()) && n.contains('.'))
     };
-    (0..n).map(pair).collect::<Option<_>>().unwrap_or_default()
+    let kernels = any(&GOVERNORS) || words.iter().any(release);
+    Some(match () {
+        () if words.is_empty() || any(&CHANGES) || words == ["%"] => Kind::Change,
+        () if any(&["without", "w/o", "before", "unpatched"]) => Kind::Before,
+        () if any(&AFTER) || any(&ADDED) => Kind::After,
+        () if any(&BEFORE) => Kind::Before,
+        () if kernels => Kind::Kernel,
+        () => Kind::Other,
+    })
+}
+
+/// What the columns of a table compare, if they do.
+fn compared(grid: &Grid) -> Option<Table> {
+    let kinds: Vec<Kind> = grid.columns.iter().map(|c| kind(c)).collect::<Option<_>>()?;
+    let has = |k: Kind| kinds.contains(&k);
+    // Governors alone are compared too: one of them is the base, the first.
+    let alone = kinds.iter().filter(|k| **k == Kind::Kernel).count() > 1;
+    if !alone && !(has(Kind::After) && (has(Kind::Before) || has(Kind::Kernel))) {
+        return None;
+    }
+    let mut taken: Vec<usize> = (0..kinds.len()).collect();
+    taken.retain(|i| !matches!(kinds[*i], Kind::Change | Kind::Other));
+    // A change is held against what was before it, whatever stands first.
+    let rank = |i: &usize| (kinds[*i] != Kind::Before, kinds[*i] == Kind::After);
+    taken.sort_by_key(rank);
+    let row = |r: &Row| {
+        let figures = taken.iter().map(|i| r.figures.get(*i)?.clone());
+        Some(Compared { name: r.name.clone(), figures: figures.collect::<Option<_>>()? })
+    };
+    let rows: Vec<Compared> = grid.rows.iter().filter_map(row).collect();
+    let plain = taken.len() == 2 && has(Kind::Before) && has(Kind::After);
+    let names = taken.iter().map(|i| grid.columns[*i].clone());
+    let columns = if plain { Vec::new() } else { names.collect() };
+    (!rows.is_empty()).then_some(Table { columns, rows })
 }
 
 /// Two lines that say the same but for one figure, behind labels: `v6.1: "… 0.364 seconds"`.
-fn two_lines(a: &str, b: &str) -> Option<Pair> {
+fn two_lines(a: &str, b: &str) -> Option<Compared> {
     let labelled = |line: &str| {
         let (label, rest) = line.trim().split_once(':')?;
         let short = !label.is_empty() && label.len() <= 24 && !rest.trim().is_empty();
@@ -178,60 +196,54 @@ fn two_lines(a: &str, b: &str) -> Option<Pair> {
     }
     let name = a.iter().filter(|w| number(w).is_none() && w.chars().any(char::is_alphabetic));
     let name: Vec<&str> = name.map(|w| w.trim_matches(['"', '(', ')', ','])).collect();
-    Some(Pair { name: name.join(" "), was: number(was)?, is: number(is)? })
+    Some(Compared { name: name.join(" "), figures: vec![number(was)?, number(is)?] })
 }
 
-/// Whether a line has a word for what came after a change.
-fn names_after(line: &str) -> bool {
-    let mark = |c: char| c.is_whitespace() || matches!(c, '|' | '*' | '`' | '"');
-    line.split(mark).any(|w| is(w, &AFTER))
+/// Whether a line has a word of a kernel with a change, a governor, or a release.
+fn names_a_side(line: &str) -> bool {
+    let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-'));
+    line.split(parts).any(|w| {
+        let release = w.strip_prefix('v').or_else(|| w.strip_prefix("linux-"));
+        let release = release.is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+        release || is(w, &AFTER) || is(w, &ADDED) || is(w, &GOVERNORS)
+    })
 }
 
-/// The first table of a text: its rows, and the lines that show it.
-fn table<'a>(said: &[&'a Message]) -> Option<(Vec<Pair>, Vec<&'a Message>)> {
-    let near = |a: &Message, b: &Message| b.line > a.line && b.line - a.line <= 2;
-    // Each of its forms has a word for what came after, in one of its first three lines.
-    let named: Vec<bool> = said.iter().map(|m| names_after(&m.text)).collect();
-    for (i, m) in said.iter().enumerate() {
-        if !named[i..].iter().take(3).any(|n| *n) {
-            continue;
-        }
-        let own = cells(&m.text);
-        if let Some(columns) = head(&own) {
-            let mut last = *m;
-            let mut rows = Vec::new();
-            for next in &said[i + 1..] {
-                let rule = !next.text.chars().any(char::is_alphanumeric);
-                let found = row(&cells(&next.text), columns).filter(|_| near(last, next));
-                match found {
-                    Some(pair) => rows.push((pair, *next)),
-                    None if rule && near(last, next) => {}
-                    None => break,
-                }
-                last = *next;
-            }
-            if !rows.is_empty() {
-                let shown = std::iter::once(*m).chain(rows.iter().map(|r| r.1)).collect();
-                return Some((rows.into_iter().map(|r| r.0).collect(), shown));
-            }
-        }
-        if let [a, b, ..] = said[i + 1..]
-            && near(m, a)
-            && near(a, b)
-            && own.iter().all(|c| value(c).is_none())
-        {
-            let rows = two_rows(&own, &cells(&a.text), &cells(&b.text));
-            if !rows.is_empty() {
-                return Some((rows, vec![*m, a, b]));
-            }
-        }
-        if let Some(b) = said.get(i + 1).filter(|b| near(m, b))
-            && let Some(pair) = two_lines(&m.text, &b.text)
-        {
-            return Some((vec![pair], vec![*m, b]));
-        }
-    }
-    None
+/// The first table of a text that a change parts and that speaks of sleep, and its messages.
+fn table<'a>(case: &'a Case, said: &[&'a Message]) -> Option<Found<'a>> {
+    // Most lines are of no table, and told so by one look.
+    let named: Vec<bool> = said.iter().map(|m| names_a_side(&m.text)).collect();
+    (0..said.len()).filter(|i| named[*i..].iter().take(5).any(|n| *n)).find_map(|i| {
+        let read = grid::grid(said, i).and_then(|g| {
+            let table = compared(&g).or_else(|| compared(&g.turned()?))?;
+            Some((table, g.lines.iter().map(|at| said[*at]).collect::<Vec<_>>()))
+        });
+        let two = || {
+            let (a, b) = (said[i], said.get(i + 1)?);
+            let near = b.line > a.line && b.line - a.line <= 2;
+            let row = near.then(|| two_lines(&a.text, &b.text))??;
+            Some((Table { columns: Vec::new(), rows: vec![row] }, vec![a, *b]))
+        };
+        let (table, shown) = read.or_else(two)?;
+        let caption = caption(case, shown[0]).filter(|m| speaks(&m.text));
+        let spoken = table.rows.iter().any(|r| speaks(&r.name)) || speaks(&shown[0].text);
+        (spoken || caption.is_some()).then_some(Found { table, shown, caption, spoken })
+    })
+}
+
+/// A table, where it stands, and what stands above it.
+struct Found<'a> {
+    table: Table,
+    shown: Vec<&'a Message>,
+    caption: Option<&'a Message>,
+    /// Its own words say what it is of.
+    spoken: bool,
+}
+
+/// Whether words are of sleep, idle states or power.
+fn speaks(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    SUBJECTS.iter().any(|s| lower.contains(s))
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -244,34 +256,81 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // The writer's own words come before those that he quotes.
     let (quoted, own): (Vec<&Message>, Vec<&Message>) =
         said.iter().copied().partition(|m| case.quoted.binary_search(&m.line).is_ok());
-    let Some((rows, shown)) = table(&own).or_else(|| table(&quoted)) else { return };
-    let speaks = |text: &str| {
-        let lower = text.to_ascii_lowercase();
-        SUBJECTS.iter().any(|s| lower.contains(s))
-    };
-    let caption = shown.first().and_then(|head| caption(case, head)).filter(|m| speaks(&m.text));
-    let spoken = rows.iter().any(|r| speaks(&r.name)) || speaks(&shown[0].text);
-    if !spoken && caption.is_none() {
-        return;
-    }
+    let Some(found) = table(case, &own).or_else(|| table(case, &quoted)) else { return };
+    let Found { table, shown, caption, spoken } = found;
     // What the rows are of stands above them.
     let of = caption
         .filter(|_| !spoken)
         .map_or(String::new(), |m| format!(" (\"{}\")", m.text.trim().trim_end_matches(':')));
-    let words: Vec<String> = rows.iter().take(MOST).map(told).collect();
-    let more = match rows.len().saturating_sub(MOST) {
+    let words: Vec<String> = table.rows.iter().take(MOST).map(told).collect();
+    let more = match table.rows.len().saturating_sub(MOST) {
         0 => String::new(),
         n => format!("; {n} more"),
     };
+    let sides = match &table.columns[..] {
+        [] => format!("sets figures before a change beside those after it{of}"),
+        names => format!("sets figures of {} beside each other{of}", say::names(names)),
+    };
+    let (against, sentence) = match against(case, &table.rows) {
+        Some((words, m)) => (words, Some(m)),
+        None => (String::new(), None),
+    };
+    let shown = caption.into_iter().chain(shown).chain(sentence);
     out.push(
         Finding::new((COLUMNS, Area::Phase, Level::Note), Confidence::Guess)
             .says(format!(
-                "The writer sets figures before a change beside those after it{of}: {}{more}. How often each was measured decides what that proves.",
+                "The writer {sides}: {}{more}.{against} How often each was measured decides what that proves.",
                 words.join("; ")
             ))
             .look("Record several sleeps of both kernels, then dormouse compare A B.")
-            .shown_by(lines(caption.into_iter().chain(shown)).into_iter().map(|e| Evidence { doubtful: true, ..e })),
+            .shown_by(lines(shown).into_iter().map(|e| Evidence { doubtful: true, ..e })),
     );
+}
+
+/// Which rows rise by so much of a hundred that a claim about all of them is wrong.
+const RISES: f64 = 5.0;
+
+/// What the writer says of all rows, and those that go the other way.
+fn against<'a>(case: &'a Case, rows: &[Compared]) -> Option<(String, &'a Message)> {
+    // Of a share or a rate nobody says here which way is better.
+    let cost = |r: &&Compared| {
+        let lower = r.name.to_ascii_lowercase();
+        let other =
+            ["%", "/s", "residency", "score", "fps", "iops", "c-state", "hit", "throughput"];
+        !other.iter().any(|w| lower.contains(w)) && !r.figures.iter().any(|f| f.text.contains('%'))
+    };
+    let rises = |r: &&Compared| {
+        let (was, is) = (r.figures.first(), r.figures.last());
+        by(was, is).is_some_and(|by| by > RISES)
+    };
+    let worse: Vec<String> = rows.iter().filter(cost).filter(rises).map(told).collect();
+    let own = |m: &Message| case.quoted.binary_search(&m.line).is_err();
+    let (claim, m) = sentence::first(case, CLAIM, &own, &|s, _| claims_all(s))?;
+    let verb = if worse.len() == 1 { "goes" } else { "go" };
+    (!worse.is_empty()).then(|| (format!(" Against \"{claim}\" {verb} {}.", worse.join(", ")), m))
+}
+
+/// So many bytes of such a sentence are quoted.
+const CLAIM: usize = 120;
+
+/// So many words lie between "all" and what all of it is, at most.
+const CLOSE: usize = 6;
+
+/// Whether a sentence says that nothing got worse, or all of it better.
+fn claims_all(sentence: &str) -> bool {
+    let lower = sentence.to_ascii_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let any = |list: &[&str]| words.iter().any(|w| list.contains(w));
+    let better = ["faster", "shorter", "quicker", "lower", "less", "better", "improve", "improves"];
+    let better = |w: &&str| better.contains(w) || ["improved", "reduced", "drop"].contains(w);
+    let worse = any(&["slower", "longer", "worse", "regression", "regressions", "regresses"]);
+    let most = any(&["not", "most", "nearly", "almost", "mostly", "but", "except", "average"]);
+    // "all" is said of what gets better, and stands right before it.
+    let at = words.iter().position(|w| ["all", "every", "each", "everything"].contains(w));
+    let all = at.is_some_and(|at| words.iter().skip(at).take(CLOSE).any(better));
+    let none = any(&["no", "none", "nothing", "never", "neither"]);
+    !most && (all || worse && none)
 }
 
 /// The line with a colon right above a table.
@@ -282,14 +341,33 @@ fn caption<'a>(case: &'a Case, head: &Message) -> Option<&'a Message> {
     (near && above.text.trim_end().ends_with(':')).then_some(above)
 }
 
-/// `suspend 312.4 ms -> 300.8 ms (-4 %)`.
-fn told(p: &Pair) -> String {
-    let by =
-        (p.was.value > 0.0).then(|| ((p.is.value - p.was.value) * 100.0 / p.was.value).round());
-    // A share against a share is told by both.
-    let by = by.filter(|_| !p.was.text.ends_with('%'));
-    let by = by.map_or(String::new(), |by| format!(" ({}{by} %)", if by > 0.0 { "+" } else { "" }));
-    format!("{} {} -> {}{by}", p.name, p.was.text, p.is.text)
+/// By how much of a hundred a figure differs from another; of two shares nothing is said.
+fn by(was: Option<&Figure>, is: Option<&Figure>) -> Option<f64> {
+    let (was, is) = (was?, is?);
+    let by = (was.value > 0.0).then(|| ((is.value - was.value) * 100.0 / was.value).round());
+    by.filter(|_| !was.text.ends_with('%'))
+}
+
+/// `suspend 312.4 ms -> 300.8 ms (-4 %)`; of more than two columns each against the first.
+fn told(r: &Compared) -> String {
+    let share = r.name.contains('%');
+    let by = |is: &Figure| {
+        let by = by(r.figures.first(), Some(is)).filter(|_| !share);
+        by.map_or(String::new(), |by| format!(" ({}{by} %)", if by > 0.0 { "+" } else { "" }))
+    };
+    let mut words = r.name.clone();
+    for (i, f) in r.figures.iter().enumerate() {
+        words += match (i, r.figures.len()) {
+            (0, _) => " ",
+            (_, 2) => " -> ",
+            _ => ", ",
+        };
+        words += &f.text;
+        if i > 0 {
+            words += &by(f);
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -338,6 +416,37 @@ mod tests {
         assert_eq!(
             said("Mean of 10 cycles:\n\n       before   after\n  mean  2.413 s  0.389 s\n"),
             None
+        );
+    }
+
+    #[test]
+    fn a_row_that_goes_against_what_is_said_of_all_is_told() {
+        let table = "| Phase | Original | This patch | Change |\n|---|---|---|---|\n| suspend | 212.4 ms | 120.8 ms | -43 % |\n| resume | 21.0 ms | 33.5 ms | +60 % |\n\n";
+        let of = |claim: &str| said(&format!("{table}{claim}\n")).expect("a table");
+        let told = of("All phases get faster with this.");
+        assert!(told.contains("suspend 212.4 ms -> 120.8 ms (-43 %)"), "{told}");
+        let against =
+            "Against \"All phases get faster with this\" goes resume 21.0 ms -> 33.5 ms (+60 %).";
+        assert!(told.contains(against), "{told}");
+        for other in
+            ["Nearly all phases get faster.", "It reduced what all of the phases cost.", ""]
+        {
+            assert!(!of(other).contains("Against"), "{other}");
+        }
+        assert!(of("No phase is slower now.").contains("Against"));
+    }
+
+    #[test]
+    fn governors_beside_each_other_are_held_against_the_first() {
+        let told = said(
+            "governor     menu    teo (v6.9)   teo + series\n----------\nidle power (mW)   400   500   410\nsleep %   85.7   20.3   84.7\n",
+        );
+        let told = told.expect("a table");
+        assert!(
+            told.contains(
+                "figures of menu, teo (v6.9) and teo + series beside each other: idle power (mW) 400, 500 (+25 %), 410 (+3 %); sleep % 85.7, 20.3, 84.7."
+            ),
+            "{told}"
         );
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod drawn;
 mod drive;
 pub(crate) mod freezer;
 mod gpe;
+mod grid;
 mod hibernation;
 mod host;
 mod image;
