@@ -43,6 +43,7 @@ mod fio;
 mod given;
 mod grams;
 mod input;
+mod loops;
 mod merge;
 mod months;
 mod night;

@@ -7,6 +7,7 @@
 //! | a table with bars (Markdown) | its cells with blanks between |
 //! | one whose columns are files of `power` folders | `NAME: control=on …`, a row a device |
 //! | `cat /sys/a/{b,c}`, and a line for each file | `/sys/a/b:VALUE`, as `grep` prints it |
+//! | rows of a loop of a shell, or below a head, that name files of `power` folders | `NAME: control=on …` |
 //! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
 //! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
 
@@ -19,7 +20,8 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     let barred = memmem::find(bytes, b"\n|").is_some() || bytes.starts_with(b"|");
     let barred = barred || memmem::find(bytes, b"> |").is_some();
     let several = memmem::find(bytes, b"cat /").is_some();
-    if !barred && !several {
+    let listed = crate::loops::may_list(bytes);
+    if !barred && !several && !listed {
         return None;
     }
     let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
@@ -29,6 +31,9 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     if several {
         files(&lines, &mut own);
+    }
+    if listed {
+        crate::loops::rows(&lines, &mut own);
     }
     if own.iter().all(Option::is_none) {
         return None;
@@ -44,7 +49,7 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A line as its quote marks and what stands behind them.
-fn unquoted(line: &[u8]) -> Option<(&str, &str)> {
+pub(crate) fn unquoted(line: &[u8]) -> Option<(&str, &str)> {
     let line = std::str::from_utf8(line).ok()?;
     let text = line.trim_start_matches(['>', ' ', '\t']);
     Some((&line[..line.len() - text.len()], text.trim_end()))
@@ -164,7 +169,7 @@ fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
 }
 
 /// Names that loops give the files of a device's `power` folder, and the files.
-const FILES: [(&str, &str); 12] = [
+pub(crate) const FILES: [(&str, &str); 14] = [
     ("control", "control"),
     ("status", "runtime_status"),
     ("runtime_status", "runtime_status"),
@@ -175,6 +180,8 @@ const FILES: [(&str, &str); 12] = [
     ("suspended_time", "runtime_suspended_time"),
     ("runtime_suspended_time", "runtime_suspended_time"),
     ("usage", "runtime_usage"),
+    ("active_kids", "runtime_active_kids"),
+    ("runtime_active_kids", "runtime_active_kids"),
     ("runtime_usage", "runtime_usage"),
     ("autosuspend_delay_ms", "autosuspend_delay_ms"),
 ];
