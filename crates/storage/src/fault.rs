@@ -34,8 +34,10 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
         format!("{} ({why})", h.name)
     };
     // What slept before, and was awake when it was looked at, is not held.
-    let held: Vec<&Held> =
-        held.iter().filter(|h| !matches!(h.why, Why::Unexplained { slept: true, .. })).collect();
+    let held: Vec<&Held> = held
+        .iter()
+        .filter(|h| !matches!(h.why, Why::Unexplained { slept_ms: Some(1..), .. }))
+        .collect();
     let first = *held.first()?;
     let all: Vec<String> = held.iter().take(NAMED).map(|h| why(h)).collect();
     let more = match held.len().saturating_sub(NAMED) {
@@ -112,7 +114,7 @@ mod tests {
     fn devices_that_settings_keep_awake_are_named_with_the_reason() {
         let held = |name: &str, why| Held { name: name.into(), why };
         let none =
-            Why::Unexplained { never: true, slept: false, active_ms: Some(7), unused: false };
+            Why::Unexplained { never: true, slept_ms: Some(0), active_ms: Some(7), unused: false };
         let found = kept_awake(&[held("3-2", Why::Forbidden), held("3-4", none)]).expect("a note");
         assert_eq!(
             found.sentence,
@@ -120,7 +122,7 @@ mod tests {
         );
         assert_eq!(kept_awake(&[]), None);
         let slept =
-            Why::Unexplained { never: false, slept: true, active_ms: Some(7), unused: false };
+            Why::Unexplained { never: false, slept_ms: Some(9), active_ms: Some(7), unused: false };
         assert_eq!(kept_awake(&[held("3-5", slept)]), None);
     }
 

@@ -34,13 +34,30 @@ pub enum Why {
     Unexplained {
         /// It has never slept.
         never: bool,
-        /// It has slept.
-        slept: bool,
+        /// `runtime_suspended_time`, ms.
+        slept_ms: Option<u64>,
         /// `runtime_active_time`, ms.
         active_ms: Option<u64>,
         /// `runtime_usage` and `runtime_active_kids` were read too, and are 0.
         unused: bool,
     },
+}
+
+/// A device that slept for at least so long in all, ms, and for no less than a third of its time,
+/// sleeps where nobody needs it.
+const RESTED: u64 = 60_000;
+const SHARE: u64 = 3;
+
+impl Why {
+    /// How long a device that is awake now slept before, ms, where that shows that it sleeps when
+    /// it may: the kernel counts both times since its runtime power management was set up
+    /// (drivers/base/power/runtime.c:update_pm_runtime_accounting, 6.12).
+    pub fn rested(&self) -> Option<u64> {
+        let Why::Unexplained { slept_ms, active_ms, .. } = self else { return None };
+        let asleep = slept_ms.filter(|ms| *ms >= RESTED)?;
+        let all = asleep.saturating_add(active_ms.unwrap_or(0));
+        (asleep.saturating_mul(SHARE) >= all).then_some(asleep)
+    }
 }
 
 /// What is wrong with the runtime power management of a device.
@@ -184,9 +201,8 @@ pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
             Why::Children { count: names.len() as u64, names }
         } else if p.is_active() == Some(true) {
             let never = p.times[1] == Some(0);
-            let slept = p.times[1].is_some_and(|ms| ms > 0);
             let unused = p.usage.is_some() && p.children.is_some();
-            Why::Unexplained { never, slept, active_ms: p.times[0], unused }
+            Why::Unexplained { never, slept_ms: p.times[1], active_ms: p.times[0], unused }
         } else {
             continue;
         };
@@ -323,6 +339,19 @@ mod tests {
     use crate::runtime::Function;
 
     #[test]
+    fn a_device_that_slept_long_and_is_awake_now_is_rested() {
+        let of = |slept_ms, active_ms| {
+            Why::Unexplained { never: false, slept_ms, active_ms, unused: false }.rested()
+        };
+        assert_eq!(of(Some(7_200_000), None), Some(7_200_000));
+        assert_eq!(of(Some(7_200_000), Some(3_600_000)), Some(7_200_000));
+        assert_eq!(of(Some(1_203), Some(8_120_911)), None);
+        assert_eq!(of(Some(100_000), Some(8_120_911)), None);
+        assert_eq!(of(None, Some(1)), None);
+        assert_eq!(Why::Forbidden.rested(), None);
+    }
+
+    #[test]
     fn settings_say_who_holds_whom() {
         let mut k = Knobs::default();
         let host = "/sys/devices/pci0000:00/0000:00:17.0";
@@ -389,7 +418,8 @@ mod tests {
         ] {
             k.take(&std::format!("/sys/devices/{device}/power/{file}"), value);
         }
-        let why = Why::Unexplained { never: true, slept: false, active_ms: None, unused: true };
+        let why =
+            Why::Unexplained { never: true, slept_ms: Some(0), active_ms: None, unused: true };
         assert_eq!(by_settings(&k), [Held { name: "c".into(), why }]);
         let stuck = Wrong::Stuck { function: Function::Resume, since: None, seen: 2 };
         let broken = |name: &str, wrong| Broken { name: name.into(), wrong };

@@ -47,6 +47,11 @@ pub struct Answer<'a> {
     pub top: usize,
 }
 
+/// `6 h 32 min`, of ms.
+fn of_ms(n: u64) -> String {
+    span(Ns(i64::try_from(n.saturating_mul(1_000_000)).unwrap_or(i64::MAX)))
+}
+
 /// `2 users (app 3 times)`, ….
 fn why(w: &Why) -> String {
     match w {
@@ -72,6 +77,9 @@ fn why(w: &Why) -> String {
             let children = if *count == 1 { "child is" } else { "children are" };
             format!("{} {children} awake{of}", grouped(*count))
         }
+        Why::Unexplained { .. } if let Some(ms) = w.rested() => {
+            format!("active now, and suspended for {} before: it sleeps when it may", of_ms(ms))
+        }
         Why::Unexplained { never, active_ms, unused, .. } => {
             let long = active_ms.filter(|ms| *ms > 0).map_or(String::new(), |ms| {
                 let ns = ms.saturating_mul(1_000_000);
@@ -89,7 +97,9 @@ fn why(w: &Why) -> String {
 /// The device to look at first: one that holds itself.
 fn root(list: &[Held]) -> Option<&Held> {
     let own = |h: &&Held| !matches!(h.why, Why::Children { .. } | Why::Unexplained { .. });
-    list.iter().find(own).or(list.first())
+    // One that sleeps when it may is held by nobody.
+    let awake = |h: &&Held| h.why.rested().is_none();
+    list.iter().find(own).or_else(|| list.iter().find(awake)).or(list.first())
 }
 
 /// A list with a title, cut at `top`.
@@ -173,9 +183,17 @@ fn answer(a: &Answer<'_>) -> String {
                 why(&h.why)
             )
         }
+        Some(h) if held.iter().all(|h| h.why.rested().is_some()) => {
+            let more = match held.len() - 1 {
+                0 => String::new(),
+                1 => ", and 1 other device like it".into(),
+                n => format!(", and {n} other devices like it"),
+            };
+            format!("No device is held awake: {} is {}{more}.", safe(&h.name), why(&h.why))
+        }
         Some(h) => format!(
             "{} awake and the text shows no reason, {} first: {}.",
-            are(held.len()),
+            are(held.iter().filter(|h| h.why.rested().is_none()).count()),
             safe(&h.name),
             why(&h.why)
         ),
@@ -227,7 +245,7 @@ fn rests(a: &Answer<'_>) -> Option<String> {
     let mut all = a.knobs.power.values();
     let p = all.next().filter(|p| p.status == Some(Status::Suspended))?;
     let (asleep, sum, share) = p.slept()?;
-    let ms = |n: u64| span(Ns(i64::try_from(n.saturating_mul(1_000_000)).unwrap_or(i64::MAX)));
+    let ms = of_ms;
     (all.next().is_none() && a.traces.is_empty()).then(|| {
         format!(
             "{} sleeps: suspended now, and for {} of {} ({share} %).",
