@@ -92,28 +92,58 @@ pub fn parts<'a>(a: &'a Side, b: &'a Side) -> Option<Excerpts<'a>> {
     if whole(a) && whole(b) { None } else { excerpts(&a.subject(), &b.subject()) }
 }
 
-/// Two measurements of one text that headings part (`Before:`, `After:`), with those as labels.
+/// Two measurements of one text that headings part (`Before:`, `After:`, `Linux 6.12:`), with
+/// those as labels.
 ///
 /// # Errors
 /// If the text cannot be read.
 pub fn halves(given: &Given) -> Result<Option<[Side; 2]>> {
+    let captures = &given.sleep()?.captures;
+    let between = |from: u64, to: u64| -> Vec<Capture> {
+        let half = captures.iter().map(|c| {
+            let mut c = Capture::clone(c);
+            c.cycles.retain(|x| (from..to).contains(&x.lines.first));
+            c
+        });
+        half.collect()
+    };
     let told = given.said()?.iter().find_map(|t| {
         let findings = &t.case.report().findings;
         findings.iter().find(|f| f.id == MEASURED).map(|f| f.evidence.clone())
     });
-    let Some(evidence) = told else { return Ok(None) };
-    let [.., a, b] = &evidence[..] else { return Ok(None) };
-    let captures = &given.sleep()?.captures;
-    let label = |text: &str| border::heading(text).unwrap_or(text).to_string();
-    let side = |heading: &str, second: bool| {
-        let half = captures.iter().map(|c| {
-            let mut c = Capture::clone(c);
-            c.cycles.retain(|x| (x.lines.first > b.line) == second);
-            c
-        });
-        Side::new(&label(heading), half.collect())
-    };
-    Ok(Some([side(&a.text, false), side(&b.text, true)]))
+    if let Some([.., a, b]) = told.as_deref() {
+        let label = |text: &str| border::heading(text).unwrap_or(text).to_string();
+        let side = |text: &str, from, to| Side::new(&label(text), between(from, to));
+        // A change is told from what was before, whatever stands first.
+        let (first, later) = (a.line.min(b.line), a.line.max(b.line));
+        let of = |line: u64| if line == first { (0, later) } else { (later, u64::MAX) };
+        let ((from, to), (since, end)) = (of(a.line), of(b.line));
+        return Ok(Some([side(&a.text, from, to), side(&b.text, since, end)]));
+    }
+    let [path] = given.paths() else { return Ok(None) };
+    let cycles = || captures.iter().flat_map(|c| &c.cycles);
+    if path.is_dir() || cycles().filter(|c| is_comparable(c)).count() < 2 {
+        return Ok(None);
+    }
+    let bytes = given.raw(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = |l: &str| border::heading(l).or_else(|| border::release(l)).map(str::to_owned);
+    let lines = (1_u64..).zip(text.lines());
+    let headings: Vec<(u64, String)> = lines.filter_map(|(n, l)| Some((n, named(l)?))).collect();
+    let sides = headings.iter().enumerate().map(|(i, (from, label))| {
+        let to = headings.get(i + 1).map_or(u64::MAX, |h| h.0);
+        Side::new(label, between(*from, to))
+    });
+    let whole = |s: &Side| s.captures().flat_map(|c| &c.cycles).any(is_comparable);
+    let mut sides: Vec<Side> = sides.filter(whole).collect();
+    // Three measurements are no two.
+    if sides.len() != 2 || sides[0].label.eq_ignore_ascii_case(&sides[1].label) {
+        return Ok(None);
+    }
+    if border::is_later(&sides[0].label) && !border::is_later(&sides[1].label) {
+        sides.swap(0, 1);
+    }
+    Ok(<[Side; 2]>::try_from(sides).ok())
 }
 
 /// Callbacks of two sides that start in another order; those that pass most first.

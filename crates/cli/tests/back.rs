@@ -175,3 +175,30 @@ fn two_journals_are_beside_each_other_and_few_sleeps_claim_nothing() {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key}");
     }
 }
+
+/// Two logs of one text, one below each heading, are two recordings.
+#[test]
+fn two_logs_below_headings_are_put_beside_each_other() {
+    let log = |resume: u32, at: u32| {
+        let end = f64::from(at) + 0.3 + f64::from(resume) / 1e3;
+        format!(
+            "[ {at}.000000] PM: suspend entry (deep)\n\
+             [ {at}.200000] PM: suspend of devices complete after 131.000 msecs\n\
+             [ {at}.210000] Disabling non-boot CPUs ...\n\
+             [ {at}.290000] Enabling non-boot CPUs ...\n\
+             [ {end:.6}] PM: resume of devices complete after {resume}.000 msecs\n\
+             [ {end:.6}] Restarting tasks ... done.\n\
+             [ {end:.6}] PM: suspend exit\n"
+        )
+    };
+    for (before, after) in [
+        ("Before the patch (\"oak: do not wait twice\"), elm=1:", "After:"),
+        ("Linux 6.11.2:", "Linux 6.12-rc3:"),
+    ] {
+        let both = format!("{before}\n\n{}\n{after}\n\n{}", log(2_250, 310), log(140, 288));
+        let (code, text) = said(&["compare", "-"], &both);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains("Resume: 2.2") && text.contains(" -> 1"), "{text}");
+        assert!(text.contains("With a single cycle on a side"), "{text}");
+    }
+}

@@ -101,14 +101,18 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
         });
     }
     if let [one] = &args.inputs[..] {
-        if let Some([a, b]) = halves(&each[0])?
-            && let Some(found) = parts(&a, &b)
-        {
-            let labels = [a.label(), b.label()];
-            return terminal::print(&match args.json {
-                true => document(COMPARE, "excerpts", account::excerpts_json(&found, labels)),
-                false => account::excerpts(&found, labels, &paths),
-            });
+        if let Some(two) = halves(&each[0])? {
+            let [a, b] = &two;
+            if let Some(found) = parts(a, b) {
+                let labels = [a.label(), b.label()];
+                return terminal::print(&match args.json {
+                    true => document(COMPARE, "excerpts", account::excerpts_json(&found, labels)),
+                    false => account::excerpts(&found, labels, &paths),
+                });
+            }
+            if [a, b].into_iter().all(whole) {
+                return recordings(&two, ways.as_ref(), args, &paths);
+            }
         }
         if dormouse_app::idle::says_none(&each[0])? {
             return Err(Usage(format!(
@@ -140,10 +144,20 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
             return Err(nothing_in(given, side.captures()));
         }
     }
-    let comparison = sides(&read, args.across_modes)?;
+    recordings(&read, ways.as_ref(), args, &paths)
+}
+
+/// Sides with whole cycles beside each other.
+fn recordings(
+    read: &[Side],
+    ways: Option<&Ways>,
+    args: &CompareArgs,
+    paths: &[String],
+) -> Result<()> {
+    let comparison = sides(read, args.across_modes)?;
     let out = if args.json {
         let mut answer = comparison::json::json(&comparison);
-        if let Some(ways) = &ways {
+        if let Some(ways) = ways {
             answer["ways"] = serde_json::to_value(ways)?;
         }
         document(COMPARE, "recordings", answer)
@@ -152,8 +166,8 @@ pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     } else if args.lists {
         lists::lists(&comparison)
     } else {
-        let beside = ways.as_ref().map_or(String::new(), |w| ways::text(w) + "\n");
-        beside + &text::text(&comparison, &paths)
+        let beside = ways.map_or(String::new(), |w| ways::text(w) + "\n");
+        beside + &text::text(&comparison, paths)
     };
     terminal::print(&out)?;
     match args.fail_if_slower {

@@ -232,6 +232,19 @@ pub(crate) fn one_of_two(findings: &mut [Finding]) {
     let told = |f: &Finding| f.evidence.iter().all(|e| both.contains(&e.line));
     let slow = |f: &&mut Finding| f.level == Level::Slow && f.id != MEASURED && told(f);
     findings.iter_mut().filter(slow).for_each(|f| f.level = Level::Note);
+    // What stands under the first heading alone is of that measurement.
+    let heads = findings.iter().find(|f| f.id == MEASURED).map(|f| {
+        let mut heads: Vec<Evidence> = f.evidence.iter().filter(|e| e.doubtful).cloned().collect();
+        heads.sort_by_key(|e| e.line);
+        heads
+    });
+    let Some([a, b]) = heads.as_deref() else { return };
+    let of = |f: &Finding| f.evidence.iter().all(|e| e.line > a.line && e.line < b.line);
+    let slow = |f: &&mut Finding| f.level == Level::Slow && f.id != MEASURED && of(f);
+    let heading = border::heading(&a.text).unwrap_or(a.text.trim());
+    for f in findings.iter_mut().filter(slow) {
+        f.sentence += &format!(" That is of \"{heading}\", one of two measurements.");
+    }
 }
 
 /// Where the text of a patch names the change that it mends: `Fixes: 0123456789ab ("…")`.
