@@ -219,6 +219,7 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
             })
             .of_function(ran.map(|r| r.1))
             .of_devices(device)
+            .when(Some(Direction::Resume), None)
             .costs(Ns(gap))
             .shown_by(lines([a, b])),
     );
@@ -291,6 +292,7 @@ fn phases(case: &Case, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(("phase-series", Area::Phase, Level::Slow), Confidence::Certain)
                 .says(format!("{} of devices took {}. {} lines like \"{}\" come every {} in it; from its begin to the last of them {} pass. What each of them waits for is not in the text.", head.trim_start_matches("PM: "), say::span(Ns(took)), series.len(), series[0].text.trim(), say::span(Ns(step)), say::span(Ns(sum))))
+                .when(Some(Direction::Resume), None)
                 .costs(Ns(took))
                 .shown_by(lines(series.into_iter().chain([m]))),
         );

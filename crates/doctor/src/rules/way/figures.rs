@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::rules::columns::COLUMNS;
 use crate::way::{Figure, Teller, shown};
 
 /// So many are listed.
@@ -36,6 +37,12 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .iter()
             .any(|w| what.contains(w))
     });
+    // A table with a change and without it is told as one.
+    let told =
+        |l: u64| out.iter().any(|f| f.id == COLUMNS && f.evidence.iter().any(|e| e.line == l));
+    if table.iter().any(|f| told(f.line)) {
+        return;
+    }
     if is_of_sleep && !case.night.speaks() {
         out.push(
             Finding::new(("way-table", Area::Phase, Level::Note), Confidence::Likely)

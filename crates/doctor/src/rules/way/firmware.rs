@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::way::{Mark, Table, shown};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -60,6 +61,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(("way-firmware-sleep", Area::Phase, level), Confidence::Certain)
                 .says(format!("The firmware's own times: {}.", parts.join(", ")))
+                .when(slow.then_some(Direction::Resume), None)
                 .shown_by(sleep.iter().map(|m| shown(m.line, &m.text))),
         );
     }

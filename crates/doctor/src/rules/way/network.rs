@@ -58,6 +58,14 @@ fn row(from: &Step, rest: &[&Step], later: &[Step]) -> Option<Row> {
             };
             format!("The network had {}.{address}", says("link", l))
         }
+        // The daemon's word for all that it needs to reach others (NM_STATE_CONNECTED_GLOBAL,
+        // src/libnm-core-public/nm-dbus-interface.h, 1.50).
+        (None, Some(a)) if a.text.contains("CONNECTED_GLOBAL") => format!(
+            "NetworkManager called the network connected {} after {}: {}. When its address came, no line that was read says.",
+            span(a.ms - from.ms, grain),
+            words(from),
+            words(a)
+        ),
         (None, Some(a)) => format!("The network had {}.", says("address", a)),
         (None, None) => return None,
     };
@@ -104,6 +112,7 @@ fn down(from: &Step, rest: &[&Step]) -> Option<Finding> {
                 words(last)
             ))
             .look("The lines that follow tell whether it came: journalctl -u NetworkManager -u wpa_supplicant -k -o short-precise.")
+            .when(Some(Direction::Resume), None)
             .shown_by([from.shown(), last.shown()]),
     )
 }

@@ -79,7 +79,8 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     for id in ["way-wait", "way-rows", "way-timeout", "way-screen", "way-network"] {
         // The way down and the way back are two.
         for way in [None, Some(Direction::Suspend), Some(Direction::Resume)] {
-            let is = |f: &Finding| f.id == id && f.about.direction == way;
+            // Of rows in which nothing is slow one sentence is enough for both.
+            let is = |f: &Finding| f.id == id && (f.about.direction == way || id == "way-rows");
             let longest = out.iter().filter(|f| is(f)).map(|f| f.costs).max().flatten();
             let mut kept = false;
             out.retain(|f| {
@@ -219,6 +220,7 @@ fn lease(rest: &[&Step]) -> Option<Finding> {
                 words(a)
             ))
             .look("Watch who answers late: tcpdump -ni INTERFACE port 67 or port 68; a lease that is kept over the sleep asks nobody.")
+            .when(Some(Direction::Resume), None)
             .costs(Ns(took.saturating_mul(1_000_000)))
             .shown_by([a.shown(), b.shown()])
     })
@@ -247,6 +249,8 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     let gaps: Vec<(&Step, &Step)> = rows.windows(2).map(|w| (w[0], w[1])).collect();
     let long = gaps.iter().max_by_key(|g| g.1.ms - g.0.ms).copied();
     let Some((a, b)) = long else { return };
+    let down = from == "asked to sleep";
+    let way = if down { Direction::Suspend } else { Direction::Resume };
     let gap = b.ms - a.ms;
     let least = if grain >= 1_000 { 2 * SLOW } else { SLOW };
     let listed: Vec<String> = {
@@ -291,6 +295,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
             Finding::new(("way-rows", Area::Phase, Level::Note), Confidence::Certain)
                 .says(format!("{total}{slow}"))
                 .because(why)
+                .when(Some(way), None)
                 .costs(Ns(all.saturating_mul(1_000_000)))
                 .shown_by([first.shown(), last.shown()]),
         );
@@ -338,8 +343,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
     if let Some(o) = owner {
         f = f.shown_by([o.shown()]);
     }
-    let down = from == "asked to sleep";
-    f = f.when(Some(if down { Direction::Suspend } else { Direction::Resume }), None);
+    f = f.when(Some(way), None);
     let of_pm_utils = rows.iter().any(|s| s.text.starts_with("Running hooks for "));
     let of_android = rows.iter().any(|s| s.text.contains("PowerManagerService"));
     out.push(f.look(if of_android {
@@ -389,6 +393,7 @@ fn timeout(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
         Finding::new(("way-timeout", Area::Phase, Level::Slow), Confidence::Certain)
             .says(format!("{who} waited {} in vain: {}. {unknown}", span(gap, s.grain), words(s)))
             .costs(Ns(gap.saturating_mul(1_000_000)))
+            .when(way_of(steps, at), None)
             .look(look)
             .shown_by([before.shown(), s.shown()]),
     );
@@ -410,6 +415,7 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(("way-screen", Area::Phase, Level::Note), Confidence::Certain)
                 .says(format!("Turning the panel on took {} of the way after {}, says Android, which calls that a delay. The kernel's part is not in these lines.", span(*ms, 1), words(first)))
+                .when(Some(Direction::Resume), None)
                 .costs(Ns(ms.saturating_mul(1_000_000)))
                 .shown_by([first.shown(), s.shown()]),
         );
@@ -427,7 +433,18 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(("way-screen", Area::Phase, level), Confidence::Certain)
             .says(format!("The screen was on {} after {}.{held}{slow} The kernel's part is not in these lines.", span(ms, 1), words(first)))
+            .when(Some(Direction::Resume), None)
             .costs(Ns(ms.saturating_mul(1_000_000)))
             .shown_by([first.shown(), last.shown()]),
     );
+}
+
+/// On which way a step lies: behind the last word of a return, or behind that of a request.
+pub(super) fn way_of(steps: &[Step], at: usize) -> Option<Direction> {
+    let before = steps[..at].iter().rev().take_while(|s| s.run == steps[at].run);
+    before.into_iter().find_map(|s| match s.kind {
+        Kind::Back | Kind::Thawed | Kind::Opened => Some(Direction::Resume),
+        Kind::Asked | Kind::Sleeps | Kind::Entry => Some(Direction::Suspend),
+        _ => None,
+    })
 }

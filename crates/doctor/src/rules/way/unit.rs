@@ -2,9 +2,11 @@
 //! processes that hung, requests that came to nothing, and the way to the kernel.
 
 use super::quote::{WAKE, span, words};
+use super::steps::way_of;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::said;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -55,22 +57,50 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
         (result != "timeout" && s.ms - back.ms < SOON).then_some((name, result, back, s))
     });
     let all: Vec<(String, String, &Step, &Step)> = all.collect();
-    let Some((name, result, back, s)) = all.first() else { return };
+    let Some(first) = all.first() else { return };
     let more = match all.len() - 1 {
         0 => String::new(),
         n => format!(" So did {}.", say::plural(n, "more unit")),
     };
+    // What runs for the sake of a wake-up alone was not done.
+    let own = |u: &(String, String, &Step, &Step)| of_a_wake_up(&u.0);
+    let found = all.iter().find(|u| own(u));
+    let ((name, result, back, s), own) = (found.unwrap_or(first), found.is_some());
+    let (level, so) = match own {
+        true => (
+            Level::Broken,
+            "By its name it is of sleeps: what it does behind one was not done, or not all of it.",
+        ),
+        false => (Level::Note, "Whether the sleep is the reason, no line says."),
+    };
+    let said = |x: &&Step| {
+        let inside = x.line > back.line && x.line < s.line && x.run == s.run;
+        inside && !x.text.contains("systemd[") && said::complains(&x.text)
+    };
+    let error = steps.iter().rfind(said).filter(|_| own);
+    let why =
+        error.map_or(String::new(), |e| format!("The last error before that line: {}.", words(e)));
     out.push(
-        Finding::new(("way-unit-failed", Area::Phase, Level::Note), Confidence::Certain)
+        Finding::new(("way-unit-failed", Area::Phase, level), Confidence::Certain)
             .says(format!(
-                "The unit {name} failed {} after the kernel was back ({result}).{more} Whether the sleep is the reason, no line says.",
+                "The unit {name} failed {} after the kernel was back ({result}).{more} {so}",
                 span(s.ms - back.ms, s.grain)
             ))
+            .because(why)
             .look(format!("journalctl -b -u {name} has what it said before."))
             .times(all.len())
             .when(Some(Direction::Resume), None)
-            .shown_by([back.shown(), s.shown()]),
+            .shown_by([back.shown(), s.shown()])
+            .shown_by(error.map(|e| e.shown())),
     );
+}
+
+/// Whether a unit is run for the sake of sleeps, by its name; those that ask the kernel to sleep
+/// (units/systemd-suspend.service.in and its like) fail where it does not.
+fn of_a_wake_up(unit: &str) -> bool {
+    let lower = unit.to_ascii_lowercase();
+    let sleeps = ["resume", "suspend", "sleep", "hibernat", "wake"];
+    !lower.starts_with("systemd-") && sleeps.iter().any(|w| lower.contains(w))
 }
 
 /// A unit that fails so soon after the kernel was back failed in the wake-up, in ms.
@@ -174,6 +204,7 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
                 words(a),
                 words(b)
             ))
+            .at("asleep")
             .shown_by([a.shown(), b.shown()])
             .shown_by(Some(end.shown()).filter(|e| e.line != b.line)),
     );
@@ -273,9 +304,21 @@ fn hooks(steps: &[Step], out: &mut Vec<Finding>) {
             .says(format!("The sleep hook {name} {how}. {then}"))
             .look(format!("Run it by hand: {folder}system-sleep/{name} pre suspend."))
             .times(all.len())
+            .when(hook_way(steps, s), None)
             .shown_by(all.iter().take(3).map(|s| s.shown()))
             .shown_by(given_up.map(|s| s.shown())),
     );
+}
+
+/// On which way a hook was called: it is told itself, by its first argument.
+fn hook_way(steps: &[Step], s: &Step) -> Option<Direction> {
+    let at = steps.iter().position(|x| x.line == s.line && x.text == s.text)?;
+    let told = |word: &str| s.text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == word);
+    match (told("pre"), told("post")) {
+        (true, false) => Some(Direction::Suspend),
+        (false, true) => Some(Direction::Resume),
+        _ => way_of(steps, at),
+    }
 }
 
 /// `systemd-suspend.service: Killing process 512 (slow.sh) with signal SIGKILL.`
@@ -295,6 +338,7 @@ fn killed(steps: &[Step], out: &mut Vec<Finding>) {
             .says(format!("{name} did not end: systemd killed it{since}. What it waited for is not in the text."))
             .look("Run that program by hand with the arguments of the unit or hook that starts it, and see where it stays: cat /proc/PID/stack.")
             .of_tasks([Task { name: name.into(), pid }])
+            .when(way_of(steps, last), None)
             .costs(Ns(from.map_or(0, |f| s.ms - f.ms).saturating_mul(1_000_000)))
             .shown_by(from.map(|f| f.shown()))
             .shown_by([s.shown()]),
@@ -368,4 +412,80 @@ pub(super) fn to_the_kernel(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             .costs(Ns(gap.saturating_mul(1_000_000)))
             .shown_by([a.shown(), b.shown()]),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::way;
+
+    fn judged(lines: &[(i64, &str, Kind)]) -> Vec<Finding> {
+        let mut case = Case::default();
+        let step = |(i, (ms, text, kind)): (usize, &(i64, &str, Kind))| Step {
+            line: i as u64 + 1,
+            text: (*text).into(),
+            ms: *ms,
+            grain: 1,
+            run: 0,
+            wall: true,
+            kind: *kind,
+        };
+        case.way.steps = lines.iter().enumerate().map(step).collect();
+        let mut out = Vec::new();
+        way::judge(&case, &mut out);
+        out
+    }
+
+    fn failed(unit: &str) -> Finding {
+        let fails = format!("systemd[1]: {unit}: Failed with result 'exit-code'.");
+        let mut found = judged(&[
+            (0, "kernel: PM: suspend exit", Kind::Back),
+            (900, "elm.sh[7]: cannot write: Input/output error", Kind::Other),
+            (5_000, &fails, Kind::Other),
+            (7_000, "nm[9]: manager: NetworkManager state is now CONNECTED_GLOBAL", Kind::Address),
+        ]);
+        let network = found.iter().find(|f| f.id == "way-network").expect("a network");
+        assert!(network.sentence.starts_with("NetworkManager called the network connected 7.0 s"));
+        assert_eq!(network.row, "resume");
+        let at = found.iter().position(|f| f.id == "way-unit-failed").expect("a unit");
+        found.swap_remove(at)
+    }
+
+    #[test]
+    fn a_unit_of_the_wake_up_that_failed_is_broken_and_another_a_note() {
+        let own = failed("oak-resume.service");
+        assert_eq!((own.level, own.row), (Level::Broken, "resume"));
+        assert!(own.why.contains("cannot write: Input/output error"), "{}", own.why);
+        for other in ["oak.service", "systemd-suspend.service"] {
+            assert_eq!(failed(other).level, Level::Note, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_the_return_is_of_the_way_back() {
+        let lease = judged(&[
+            (0, "kernel: PM: suspend exit", Kind::Back),
+            (1_000, "nm[9]: dhcp4 (elm0): activation: beginning transaction", Kind::Other),
+            (9_000, "nm[9]: dhcp4 (elm0): state changed new lease", Kind::Address),
+        ]);
+        let ways = lease.iter().map(|f| (f.id, f.row, f.about.direction));
+        let resume = Some(Direction::Resume);
+        assert!(
+            ways.clone().all(|w| (w.1, w.2) == ("resume", resume)),
+            "{:?}",
+            ways.collect::<Vec<_>>()
+        );
+        let killed = |before| {
+            let found = judged(&[
+                (0, "the line before", before),
+                (
+                    9_000,
+                    "systemd[1]: elm.service: Killing process 5 (oak) with signal SIGKILL.",
+                    Kind::Killed,
+                ),
+            ]);
+            found.iter().find(|f| f.id == "way-killed").expect("one").row
+        };
+        assert_eq!((killed(Kind::Back), killed(Kind::Asked)), ("resume", "suspend"));
+    }
 }
