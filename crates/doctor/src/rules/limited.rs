@@ -1,8 +1,8 @@
 //! Low-power states that a kernel says at boot it leaves out: of links of SATA, of processors.
 
 use crate::case::Case;
-use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::evidence::{lines, value};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -62,12 +62,42 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let list: Vec<&str> = said.iter().map(|s| s.1.as_str()).collect();
-    out.push(
-        Finding::new(("idle-states-left-out", Area::Idle, Level::Note), Confidence::Certain)
-            .says(format!("Idle states of the processors are left out: {}.", list.join(", ")))
+    let f = |level, sure| Finding::new(("idle-states-left-out", Area::Idle, level), sure);
+    let told = format!("Idle states of the processors are left out: {}.", list.join(", "));
+    let shown = lines(said.iter().map(|s| s.0));
+    let orders: Vec<(&str, Evidence)> = ordered(case);
+    let words: Vec<&str> = orders.iter().map(|o| o.0).collect();
+    out.push(match &words[..] {
+        [] => f(Level::Note, Confidence::Certain).says(told)
             .look("intel_idle.max_cstate=, intel_idle.states_off= and processor.max_cstate= of the command line do that; without deep states of all cores the package has none, and s2idle stays shallow.")
-            .shown_by(lines(said.iter().map(|s| s.0))),
-    );
+            .shown_by(shown),
+        // Somebody ordered it, and it costs energy.
+        words => f(Level::Risk, Confidence::Certain)
+            .says(format!("{told} The kernel's command line orders that: {}.", words.join(" ")))
+            .look("Without deep states of all cores the package has none, and s2idle stays shallow. Take those words off the command line (GRUB_CMDLINE_LINUX of /etc/default/grub, or the boot loader's entry), and look who added them and why.")
+            .shown_by(shown)
+            .shown_by(orders.iter().map(|o| o.1.clone()).take(1)),
+    });
+}
+
+/// Words of the command line that leave states out (Documentation/admin-guide/
+/// kernel-parameters.txt, 6.12): of each the last one holds.
+fn ordered(case: &Case) -> Vec<(&str, Evidence)> {
+    const WORDS: [&str; 4] =
+        ["intel_idle.max_cstate=", "intel_idle.states_off=", "processor.max_cstate=", "idle="];
+    let said = case.messages.having("ommand line: ").map(|(_, m)| m);
+    let said = said.filter(|m| m.trust.is_of_a_kernel());
+    let said = said.filter_map(|m| Some((m.after("ommand line: ")?, Evidence::from(m))));
+    let file = case.values.iter().filter(|v| v.path == "/proc/cmdline");
+    let mut out: Vec<(&str, Evidence)> = Vec::new();
+    for (line, shown) in said.chain(file.map(|v| (v.value.as_str(), value(v)))) {
+        for word in line.split_whitespace() {
+            let Some(name) = WORDS.iter().find(|w| word.starts_with(**w)) else { continue };
+            out.retain(|o| !o.0.starts_with(name));
+            out.push((word, shown.clone()));
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -90,6 +120,13 @@ mod tests {
         let found =
             judged(&["intel_idle: max_cstate 2 reached", "intel_idle: state C6 is disabled"]);
         assert!(found[0].1.contains("deeper than number 2, intel_idle leaves C6 out"));
+        let ordered = judged(&[
+            "Command line: root=/dev/oak intel_idle.max_cstate=4 elm=1 intel_idle.max_cstate=2",
+            "intel_idle: max_cstate 2 reached",
+        ]);
+        let told = &ordered[0].1;
+        assert!(told.ends_with("The kernel's command line orders that: intel_idle.max_cstate=2."));
+        assert!(judged(&["Command line: intel_idle.max_cstate=1"]).is_empty());
         assert!(judged(&["intel_idle: state C6 is fine", "the max_cstate 2 reached"]).is_empty());
     }
 }

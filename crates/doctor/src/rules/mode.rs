@@ -4,7 +4,7 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
-use super::night::{counted, latency, turns};
+use super::night::{counted, latency, package, turns};
 use super::{abort, platform};
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -153,10 +153,12 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         .look(platform::CONSTRAINTS)
         .times(often)
         .shown_by(lines(said));
-    out.push(match kept {
-        Some(k) if k.of_parts => f.shown_by(k.evidence),
-        Some(k) => f.because(k.words).shown_by(k.evidence),
-        None => f,
+    let package = package::sentence(case).filter(|_| often >= all);
+    out.push(match (kept, package) {
+        (Some(k), _) if k.of_parts => f.shown_by(k.evidence),
+        (Some(k), _) => f.because(k.words).shown_by(k.evidence),
+        (None, Some((words, evidence))) => f.because(words).shown_by(evidence),
+        (None, None) => f,
     });
 }
 
@@ -371,9 +373,17 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
         let rule = ("mode-not-counted", Area::Mode, Level::Risk);
         let f = Finding::new(rule, Confidence::Likely)
             .says("The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted.")
-            .look("See whether the counter ever moves (other sleeps, other kernels), and whether package state C10 is reached.")
             .shown_by(evidence);
-        out.push(f);
+        // What the text answers itself nobody has to look up. Another finding may have told it.
+        let told = out.iter().any(|f| f.id == "mode-name-only");
+        out.push(match package::sentence(case) {
+            Some(_) if told => f.look("See whether the counter ever moves (other sleeps, other kernels)."),
+            Some((words, evidence)) => f
+                .because(words)
+                .look("See whether the counter ever moves (other sleeps, other kernels).")
+                .shown_by(evidence),
+            None => f.look("See whether the counter ever moves (other sleeps, other kernels), and whether package state C10 is reached."),
+        });
     }
 }
 

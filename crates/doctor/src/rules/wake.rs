@@ -6,13 +6,14 @@ use super::night::{owner, turns};
 use super::spm::spm;
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::{Message, timekeeping};
 use crate::night::Fact;
 use crate::night::machine::Owner;
 use crate::stage;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
+use std::collections::BTreeSet;
 
 /// What a kernel says of how the wake-up came, of its debug messages
 /// (drivers/acpi/sleep.c and drivers/acpi/x86/s2idle.c:acpi_s2idle_wake, 5.4 to 7.3;
@@ -288,8 +289,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let f = f
         .look(format!("If nobody touched the machine: {advice}"))
         .of_devices(devices)
-        .shown_by(evidence);
+        .shown_by(once(evidence));
     out.push(f);
+}
+
+/// What tells two things stands among the lines once.
+fn once(mut evidence: Vec<Evidence>) -> Vec<Evidence> {
+    let mut seen = BTreeSet::new();
+    evidence.retain(|e| e.line == 0 || seen.insert(e.line));
+    evidence
 }
 
 /// Nobody asks for a sleep that is shorter. Ours: the clock that wakes has whole seconds.

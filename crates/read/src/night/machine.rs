@@ -10,7 +10,13 @@ use dormouse_doctor::night::machine::{Hardware, Owner};
 fn interrupt(text: &str) -> Option<Owner> {
     let (n, rest) = number(text.trim_start_matches(['*', ' ']))?;
     let rest = rest.strip_prefix(':')?;
-    let words: Vec<&str> = rest.split_whitespace().map(|w| w.trim_matches('*')).collect();
+    // Who cuts counts out leaves dots.
+    let cut = |w: &&str| !w.is_empty() && w.trim_matches(['.', '…', '[', ']', '<', '>']).is_empty();
+    let words: Vec<&str> = rest
+        .split_whitespace()
+        .map(|w| w.trim_matches('*'))
+        .filter(|w| !w.is_empty() && !cut(w))
+        .collect();
     let counts = words.iter().take_while(|w| w.bytes().all(|b| b.is_ascii_digit())).count();
     // The kernel counts an interrupt of a CPU in 32 bits.
     let count = words[..counts].iter().filter_map(|w| w.parse::<u32>().ok()).map(u64::from).sum();
@@ -282,6 +288,7 @@ mod tests {
                 (7, "IR-IO-APIC", "7-fasteoi", "pinctrl_amd", 5),
             ),
             (" 130:  0  3  amd_gpio   9  SYNA2BA6:00", (130, "amd_gpio", "9", "SYNA2BA6:00", 3)),
+            ("  9: 4 0 ... 12 elm_gpio 17 OAK0001:00", (9, "elm_gpio", "17", "OAK0001:00", 16)),
             ("  85:  12  GICv3  74 Level     qcom-wcn", (85, "GICv3", "74", "qcom-wcn", 12)),
             (
                 " 126: 9 0 PCI-MSI 327680-edge xhci_hcd",

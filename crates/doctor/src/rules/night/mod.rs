@@ -10,6 +10,7 @@ mod deepest;
 mod grew;
 pub(super) mod latency;
 pub(crate) mod owner;
+pub(crate) mod package;
 pub(crate) mod required;
 mod rounds;
 mod shares;
