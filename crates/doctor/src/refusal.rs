@@ -2,6 +2,8 @@
 //! it, or by a step that no device has (2.6.32 to 7.3; kernels of Android say it once more
 //! behind `Abort: `, kernel/power/wakeup_reason.c).
 
+use crate::finding::Finding;
+use crate::message::Message;
 use crate::words::Words;
 use dormouse_base::phase::{Direction, Phase};
 
@@ -141,6 +143,22 @@ fn bare(mut text: &str) -> &str {
     text
 }
 
+/// A finding of a device that ended a sleep, with the phase that its messages name, where all of
+/// them name one that is not the first with callbacks.
+pub(crate) fn in_phase(f: Finding, messages: &[&Message]) -> Finding {
+    let mut named = messages.iter().filter_map(|m| of_device(&m.text)).map(|r| r.phase);
+    let Some(phase) = named.next().filter(|p| named.all(|n| n == *p)) else { return f };
+    let (name, row) = match phase {
+        Phase::Prepare => ("prepare", "suspend"),
+        Phase::Late => ("late", "suspend"),
+        Phase::Noirq => ("noirq", "noirq"),
+        _ => return f.when(Some(Direction::Suspend), Some(phase)),
+    };
+    const ENDED: &str = " ended the sleep";
+    let sentence = f.sentence.replacen(ENDED, &format!("{ENDED} in its {name} phase"), 1);
+    Finding { sentence, ..f }.when(Some(Direction::Suspend), Some(phase)).at(row)
+}
+
 impl Refusal<'_> {
     /// It failed on the way up, which ends no sleep.
     pub fn is_up(&self) -> bool {
@@ -151,6 +169,32 @@ impl Refusal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_finding_names_the_phase_that_all_messages_of_it_name() {
+        let of = |ways: &[&str]| {
+            let log: Vec<String> =
+                ways.iter().map(|w| format!("oak elm.1: PM: failed to {w}: error -110")).collect();
+            let log: Vec<(i64, &str)> = log.iter().map(|l| (0, l.as_str())).collect();
+            let case = crate::Case::of_log(&log);
+            let f = Finding::new(
+                ("device-failed", crate::finding::Area::Abort, crate::finding::Level::Broken),
+                crate::finding::Confidence::Certain,
+            );
+            let f = f.says("elm.1 ended the sleep: it failed.");
+            let f = in_phase(f, &case.messages.iter().collect::<Vec<_>>());
+            (f.sentence, f.row, f.about.phase)
+        };
+        let (sentence, row, phase) = of(&["suspend noirq", "suspend noirq"]);
+        assert_eq!(sentence, "elm.1 ended the sleep in its noirq phase: it failed.");
+        assert_eq!((row, phase), ("noirq", Some(Phase::Noirq)));
+        let plain = of(&["suspend async"]);
+        assert_eq!(
+            plain,
+            ("elm.1 ended the sleep: it failed.".into(), "suspend", Some(Phase::Suspend))
+        );
+        assert_eq!(of(&["suspend late", "suspend noirq"]).2, None);
+    }
 
     #[test]
     fn every_kernel_says_it_in_its_words() {

@@ -305,13 +305,27 @@ fn cause(text: &str) -> Option<Cause> {
         "bootloader",
     ]) {
         Cause::Firmware
-    } else if has(&["reset"]) {
+    } else if has(&["reset"]) && !refuses(&text) {
         Cause::Reset
     } else if has(&["starting disk", "stopping disk", "synchronizing scsi cache", "spinning up"]) {
         Cause::Disk
     } else {
         return None;
     })
+}
+
+/// Whether words, in lower case, say that a reset failed or was not done: a device that could not
+/// be reset was not.
+fn refuses(text: &str) -> bool {
+    let Some(at) = text.find("reset") else { return false };
+    let (before, behind) = (&text[..at], &text[at..]);
+    let words = |t: &str, list: &[&str]| {
+        t.split(|c: char| !(c.is_alphanumeric() || c == '\'')).any(|w| list.contains(&w))
+    };
+    words(
+        before,
+        &["failed", "fail", "unable", "cannot", "can't", "couldn't", "not", "no", "without"],
+    ) || words(behind, &["failed", "fail", "fails", "failure", "error"])
 }
 
 /// What a message says that its device will take time for.
@@ -391,6 +405,17 @@ mod tests {
             .into_iter()
             .map(say)
             .collect()
+    }
+
+    #[test]
+    fn a_reset_that_failed_is_no_reset() {
+        for text in ["elm 1: reset done", "elm 1: root hub lost power or was reset"] {
+            assert_eq!(cause(text), Some(Cause::Reset), "{text}");
+        }
+        for text in ["elm 1: Failed to reset the oak", "elm 1: reset failed", "elm 1: can't reset"]
+        {
+            assert_eq!(cause(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
-use crate::refusal;
+use crate::refusal::{self, in_phase};
 use crate::stage::{self, passed};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
@@ -271,7 +271,7 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
         Some((m, port)) => at_port(f, m, port),
         None => f,
     };
-    reasoned(case, f.shown_by(evidence), g.messages.first().copied())
+    reasoned(case, in_phase(f, &g.messages).shown_by(evidence), g.messages.first().copied())
 }
 
 /// `Port change event, 1-10, id 15, portsc: 0x202a0`: the port of a host controller that had

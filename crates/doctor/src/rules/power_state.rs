@@ -107,13 +107,32 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 devices.push(device);
             }
         }
+        // A port that did not answer either, right beside them: what goes away takes its port along.
+        let near: Vec<&Message> = case
+            .messages
+            .having(CHANGE)
+            .filter(|(at, m)| {
+                m.trust.is_of_a_kernel()
+                    && port(m)
+                    && sleeps
+                    && lines_of.iter().any(|l| l.0.abs_diff(*at) <= BESIDE)
+            })
+            .map(|(_, m)| m)
+            .filter(|m| states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down))
+            .collect();
+        let ports: Vec<Device> = near.iter().map(|m| owner(&m.text)).collect();
+        let beside = match ports.len() {
+            0 => String::new(),
+            1 => format!(" A port did not answer either: {}.", say::devices(&ports)),
+            _ => format!(" Ports did not answer either: {}.", say::devices(&ports)),
+        };
         let (who, half) =
             (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
         let rule = ("device-not-powered", Area::Abort, Level::Broken);
         let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
         let f = if down {
             f.says(format!(
-                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before."
+                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before.{beside}"
             ))
             .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
         } else {
@@ -124,13 +143,20 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 )),
                 None => f,
             };
-            f.says(format!("{who} could not be brought back from {from}{when}: it did not answer."))
-                .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
+            let above = match ports.first() {
+                Some(p) => format!("the port {}, and what is above it (lspci -t)", p.name),
+                None => "the port above it".into(),
+            };
+            f.says(format!("{who} could not be brought back from {from}{when}: it did not answer.{beside}"))
+                .look(format!("Look what cuts its power: {above}, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."))
         };
         let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };
-        out.push(f.shown_by(lines(said)));
+        out.push(f.of_devices(ports).shown_by(lines(said)).shown_by(lines(near)));
     }
 }
+
+/// So many messages lie between a device that does not answer and its port that does not, at most.
+const BESIDE: usize = 8;
 
 /// The method of firmware that switches a power resource on and that was given up just before
 /// message `at`, and why: `ACPI Error: Aborting method \_SB.PEG0._ON due to previous error
@@ -142,4 +168,31 @@ fn switched_on(case: &Case, at: usize) -> Option<(String, String)> {
         let code = rest.split(')').next()?;
         (m.trust.is_of_a_kernel() && method.ends_with("._ON")).then(|| (method.into(), code.into()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_does_not_answer_either_is_named_with_its_device() {
+        let gone = "Unable to change power state from D3cold to D0, device inaccessible";
+        let port = format!("pcieport 0000:0a:00.0: {gone}");
+        let child = format!("elm 0000:0b:00.0: {gone}");
+        let judged = |said: &[&str]| {
+            let log: Vec<(i64, &str)> = said.iter().map(|s| (0, *s)).collect();
+            let mut out = Vec::new();
+            judge(&Case::of_log(&log), &mut out);
+            out.pop()
+        };
+        let found = judged(&[&port, &child, "PM: suspend exit"]).expect("a finding");
+        assert!(
+            found.sentence.ends_with("A port did not answer either: 0000:0a:00.0 (pcieport)."),
+            "{}",
+            found.sentence
+        );
+        assert_eq!(found.about.devices.len(), 2);
+        // A plug that was pulled takes its port along, and nothing else.
+        assert!(judged(&[&port, "PM: suspend exit"]).is_none());
+    }
 }

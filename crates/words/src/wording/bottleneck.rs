@@ -220,9 +220,7 @@ fn longest_phase(view: &CycleView, h: &Half, cycle: &Cycle) -> String {
     let of_half = view.rows.list.iter().filter(|r| r.direction == h.direction);
     let longest = of_half
         .filter_map(|r| match r.what {
-            What::Phase(i) => {
-                Some((r.counted, format!("its {} phase", phase(cycle.phases[i as usize].phase))))
-            }
+            What::Phase(i) => Some((r.counted, its_phase(cycle, i as usize))),
             What::Image(work) => Some((r.counted, format!("the image ({})", work.name()))),
             _ => None,
         })
@@ -230,6 +228,19 @@ fn longest_phase(view: &CycleView, h: &Half, cycle: &Cycle) -> String {
     match longest.filter(|l| l.0 < h.total && per_mille(l.0, h.total) >= MOST) {
         Some((t, p)) => format!("{t} ({}) in {p}; ", share(t, h.total)),
         None => String::new(),
+    }
+}
+
+/// A phase in words. Where no line ends the suspend of devices and the sleep went further, what
+/// followed lies in the same time (kernel/power/suspend.c:suspend_enter): late, and noirq.
+fn its_phase(cycle: &Cycle, at: usize) -> String {
+    let span = &cycle.phases[at];
+    let has = |list: &[Phase]| cycle.phases.iter().any(|p| list.contains(&p.phase));
+    let further = [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Asleep];
+    let open = span.phase == Phase::Suspend && !span.complete;
+    match open && has(&further) && !has(&[Phase::Late, Phase::Noirq]) {
+        true => "its suspend, late and noirq phases, which no line tells apart".into(),
+        false => format!("its {} phase", phase(span.phase)),
     }
 }
 
