@@ -65,7 +65,7 @@ fn who_holds_the_sleep_back_is_a_task() {
 #[test]
 fn what_people_measured_is_told_and_no_cause() {
     let text = "Time from lid open to usable after suspend\n\n| hook | resume |\n|---|---|\n\
-                | with fan hook | 41.2 s |\n| without | 90 ms |\n";
+                | fan hook | 41.2 s |\n| none | 90 ms |\n";
     let f = one(text, "way-table");
     assert!(f.sentence.contains("41.2 s") && f.sentence.contains("90 ms"), "{}", f.sentence);
     assert_eq!((f.level, f.confidence), (Level::Note, Confidence::Likely));

@@ -344,7 +344,8 @@ fn caption<'a>(case: &'a Case, head: &Message) -> Option<&'a Message> {
 /// By how much of a hundred a figure differs from another; of two shares nothing is said.
 fn by(was: Option<&Figure>, is: Option<&Figure>) -> Option<f64> {
     let (was, is) = (was?, is?);
-    let by = (was.value > 0.0).then(|| ((is.value - was.value) * 100.0 / was.value).round());
+    let by = (was.value > 0.0 && was.kind == is.kind)
+        .then(|| ((is.value - was.value) * 100.0 / was.value).round());
     by.filter(|_| !was.text.ends_with('%'))
 }
 
@@ -434,6 +435,17 @@ mod tests {
             assert!(!of(other).contains("Against"), "{other}");
         }
         assert!(of("No phase is slower now.").contains("Against"));
+    }
+
+    #[test]
+    fn figures_of_two_units_are_held_against_each_other_by_what_they_measure() {
+        let of = |is: &str| {
+            said(&format!(
+                "| hook | resume |\n|---|---|\n| with oak hook | {is} |\n| without | 90 ms |\n"
+            ))
+        };
+        assert!(of("45 s").is_some_and(|t| t.contains("resume 90 ms -> 45 s (+49900 %)")));
+        assert!(of("4 W").is_some_and(|t| t.contains("resume 90 ms -> 4 W.")));
     }
 
     #[test]

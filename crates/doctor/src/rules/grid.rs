@@ -7,7 +7,26 @@ use crate::message::Message;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
     pub text: String,
+    /// In the smallest unit of its kind.
     pub value: f64,
+    /// What its unit measures; empty of a bare number.
+    pub kind: String,
+}
+
+/// What a unit measures, and how many of the smallest one it is.
+fn measure(unit: &str) -> (String, f64) {
+    let (kind, by) = match unit {
+        "ns" => ("time", 1.0),
+        "us" | "µs" | "usec" | "usecs" => ("time", 1e3),
+        "ms" | "msec" | "msecs" => ("time", 1e6),
+        "s" | "sec" | "secs" => ("time", 1e9),
+        "min" => ("time", 60e9),
+        "uW" => ("watt", 1.0),
+        "mW" => ("watt", 1e3),
+        "W" => ("watt", 1e6),
+        other => (other, 1.0),
+    };
+    (kind.into(), by)
 }
 
 /// What one row says: its name, and a figure a column where it has one.
@@ -58,6 +77,11 @@ pub(super) fn words(line: &str) -> Vec<String> {
 
 /// The number that a cell begins with, if the rest of it is a unit, or says how sure it is.
 pub(super) fn value(cell: &str) -> Option<f64> {
+    parsed(cell).map(|p| p.0)
+}
+
+/// That number, and its unit.
+fn parsed(cell: &str) -> Option<(f64, &str)> {
     let (sign, plain) = match cell.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
         None => (1.0, cell.strip_prefix(['+', '~']).unwrap_or(cell)),
@@ -69,12 +93,15 @@ pub(super) fn value(cell: &str) -> Option<f64> {
     let rest = rest.split(['±', '(']).next().unwrap_or_default();
     let unit = rest.split("+/-").next().unwrap_or_default().trim().trim_end_matches("+-").trim();
     let letters = unit.chars().all(|c| c.is_alphabetic() || c == '%' || c == '/');
-    (unit.chars().count() <= 6 && letters).then_some(sign * number)
+    (unit.chars().count() <= 6 && letters).then_some((sign * number, unit))
 }
 
 pub(super) fn figure(cell: &str) -> Option<Figure> {
     let text = cell.trim_end_matches(',');
-    value(cell).map(|value| Figure { text: text.split(" (").next().unwrap_or(text).into(), value })
+    let (number, unit) = parsed(cell)?;
+    let (kind, by) = measure(unit);
+    let text = text.split(" (").next().unwrap_or(text).into();
+    Some(Figure { text, value: number * by, kind })
 }
 
 /// The cells of a line that bars part; nothing of other lines.
