@@ -64,8 +64,14 @@ pub fn span(t: Ns) -> String {
             format!("{}.{} s", tenths / 10, tenths % 10)
         }
         _ if s < 3_600 => format!("{} min {} s", s / 60, s % 60),
-        _ if s < 86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
-        _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
+        _ => {
+            // To the nearest minute, and of days to the nearest hour.
+            let (m, h) = (s.saturating_add(30) / 60, s.saturating_add(1_800) / 3_600);
+            match m < 1_440 {
+                true => format!("{} h {} min", m / 60, m % 60),
+                false => format!("{} d {} h", h / 24, h % 24),
+            }
+        }
     }
 }
 
@@ -273,6 +279,7 @@ mod tests {
         let of = |ms: i64| span(Ns(ms * 1_000_000));
         assert_eq!([of(0), of(450), of(12_250)], ["0 s", "450 ms", "12.3 s"]);
         assert_eq!([of(200_000), of(50_700_000)], ["3 min 20 s", "14 h 5 min"]);
+        assert_eq!([of(7_199_201), of(86_399_000)], ["2 h 0 min", "1 d 0 h"]);
         assert_eq!([of(59_960), of(266_400_000)], ["1 min 0 s", "3 d 2 h"]);
     }
 

@@ -358,5 +358,5 @@ fn a_clock_that_goes_on_in_s2idle_tells_how_long_it_slept() {
         $ cat /sys/power/suspend_stats/last_hw_sleep\n3890000000\n";
     let told = said(text);
     let depth = told.iter().find(|f| f.0 == "mode-hardware").expect("a depth");
-    assert!(depth.1.contains("1 h 4 min of 1 h 4 min"), "{depth:?}");
+    assert!(depth.1.contains("1 h 5 min of 1 h 5 min"), "{depth:?}");
 }
