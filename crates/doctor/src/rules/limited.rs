@@ -65,7 +65,15 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
     let f = |level, sure| Finding::new(("idle-states-left-out", Area::Idle, level), sure);
     let told = format!("Idle states of the processors are left out: {}.", list.join(", "));
     let shown = lines(said.iter().map(|s| s.0));
-    let orders: Vec<(&str, Evidence)> = ordered(case);
+    // A word for one driver orders nothing of the other.
+    let mut orders: Vec<(&str, Evidence)> = ordered(case);
+    let own = |w: &str| {
+        let acpi = w.starts_with("processor.");
+        list.iter().any(|l| l.starts_with("the ACPI driver") == acpi)
+    };
+    if !orders.iter().any(|o| own(o.0)) {
+        orders.clear();
+    }
     let words: Vec<&str> = orders.iter().map(|o| o.0).collect();
     out.push(match &words[..] {
         [] => f(Level::Note, Confidence::Certain).says(told)
@@ -83,8 +91,8 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
 /// Words of the command line that leave states out (Documentation/admin-guide/
 /// kernel-parameters.txt, 6.12): of each the last one holds.
 fn ordered(case: &Case) -> Vec<(&str, Evidence)> {
-    const WORDS: [&str; 4] =
-        ["intel_idle.max_cstate=", "intel_idle.states_off=", "processor.max_cstate=", "idle="];
+    const WORDS: [&str; 3] =
+        ["intel_idle.max_cstate=", "intel_idle.states_off=", "processor.max_cstate="];
     let said = case.messages.having("ommand line: ").map(|(_, m)| m);
     let said = said.filter(|m| m.trust.is_of_a_kernel());
     let said = said.filter_map(|m| Some((m.after("ommand line: ")?, Evidence::from(m))));
@@ -127,6 +135,11 @@ mod tests {
         let told = &ordered[0].1;
         assert!(told.ends_with("The kernel's command line orders that: intel_idle.max_cstate=2."));
         assert!(judged(&["Command line: intel_idle.max_cstate=1"]).is_empty());
+        let other = judged(&[
+            "Command line: root=/dev/oak processor.max_cstate=9",
+            "intel_idle: max_cstate 2 reached",
+        ]);
+        assert!(!other[0].1.contains("orders"), "{}", other[0].1);
         assert!(judged(&["intel_idle: state C6 is fine", "the max_cstate 2 reached"]).is_empty());
     }
 }

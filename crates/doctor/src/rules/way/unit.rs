@@ -99,8 +99,10 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
 /// (units/systemd-suspend.service.in and its like) fail where it does not.
 fn of_a_wake_up(unit: &str) -> bool {
     let lower = unit.to_ascii_lowercase();
-    let sleeps = ["resume", "suspend", "sleep", "hibernat", "wake"];
-    !lower.starts_with("systemd-") && sleeps.iter().any(|w| lower.contains(w))
+    let begins = ["resume", "suspend", "sleep", "hibernat", "wakeup"];
+    let of_sleeps = |w: &str| w == "wake" || begins.iter().any(|b| w.starts_with(b));
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    !lower.starts_with("systemd-") && words.any(of_sleeps)
 }
 
 /// A unit that fails so soon after the kernel was back failed in the wake-up, in ms.
@@ -456,7 +458,7 @@ mod tests {
         let own = failed("oak-resume.service");
         assert_eq!((own.level, own.row), (Level::Broken, "resume"));
         assert!(own.why.contains("cannot write: Input/output error"), "{}", own.why);
-        for other in ["oak.service", "systemd-suspend.service"] {
+        for other in ["oak.service", "wakeonelm.service", "systemd-suspend.service"] {
             assert_eq!(failed(other).level, Level::Note, "{other}");
         }
     }
