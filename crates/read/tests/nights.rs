@@ -158,7 +158,7 @@ fn readings_on_both_sides_of_the_one_sleep_of_a_log_are_of_it() {
     let f = one(text, "mode-hardware");
     holds(&f.sentence, &["grew by 8 h 0 min of 8 h 0 min"]);
     assert!(!f.sentence.contains("does not say"), "{}", f.sentence);
-    holds(&one(text, "night-cost").sentence, &["2.000 Wh in 8 h 0 min: 0.25 W"]);
+    holds(&one(text, "night-cost").sentence, &["2.000 Wh in 8 h 1 min: 0.25 W"]);
     holds(&one(text, "night-slept").sentence, &["The lid was opened at that moment"]);
 }
 
