@@ -2,8 +2,26 @@
 //! order in which the loop reads the files, or as a head names them.
 
 use crate::night::line::{command, reads};
-use crate::posted::FILES;
+use crate::text::unquoted;
 use memchr::memmem;
+
+/// Names that loops give the files of a device's `power` folder, and the files.
+pub(crate) const FILES: [(&str, &str); 14] = [
+    ("control", "control"),
+    ("status", "runtime_status"),
+    ("runtime_status", "runtime_status"),
+    ("active", "runtime_active_time"),
+    ("active_time", "runtime_active_time"),
+    ("runtime_active_time", "runtime_active_time"),
+    ("suspended", "runtime_suspended_time"),
+    ("suspended_time", "runtime_suspended_time"),
+    ("runtime_suspended_time", "runtime_suspended_time"),
+    ("usage", "runtime_usage"),
+    ("active_kids", "runtime_active_kids"),
+    ("runtime_active_kids", "runtime_active_kids"),
+    ("runtime_usage", "runtime_usage"),
+    ("autosuspend_delay_ms", "autosuspend_delay_ms"),
+];
 
 /// So many lines a loop has at most, so many rows its listing, and so many columns a row.
 const LOOP: usize = 12;
@@ -24,7 +42,7 @@ pub(crate) fn may_list(bytes: &[u8]) -> bool {
 pub(crate) fn rows(lines: &[&[u8]], own: &mut [Option<String>]) {
     let mut at = 0;
     while at < lines.len() {
-        let Some((_, text)) = crate::posted::unquoted(lines[at]) else {
+        let Some((_, text)) = unquoted(lines[at]) else {
             at += 1;
             continue;
         };
@@ -35,7 +53,7 @@ pub(crate) fn rows(lines: &[&[u8]], own: &mut [Option<String>]) {
         at = next;
         let Some(columns) = columns else { continue };
         for (line, own) in lines[at..].iter().zip(&mut own[at..]).take(ROWS) {
-            let Some((marks, text)) = crate::posted::unquoted(line) else { break };
+            let Some((marks, text)) = unquoted(line) else { break };
             if text.is_empty() || text.starts_with("```") || command(text).is_some() {
                 break;
             }
@@ -60,7 +78,7 @@ fn typed(lines: &[&[u8]], at: usize, text: &str) -> Option<(String, usize)> {
     let mut all = typed.to_owned();
     let mut next = at + 1;
     while !over(&all) {
-        let (_, more) = crate::posted::unquoted(lines.get(next).filter(|_| next < at + LOOP)?)?;
+        let (_, more) = unquoted(lines.get(next).filter(|_| next < at + LOOP)?)?;
         all = all + "; " + more;
         next += 1;
     }

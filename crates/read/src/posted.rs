@@ -11,7 +11,9 @@
 //! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
 //! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
 
+use crate::loops::FILES;
 use crate::night::line::{command, reads};
+use crate::text::unquoted;
 use memchr::memmem;
 
 /// The text with such tables and values as the kernel prints them; nothing if it has none.
@@ -46,13 +48,6 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(own.as_ref().map_or(line, |o| o.as_bytes()));
     }
     Some(out)
-}
-
-/// A line as its quote marks and what stands behind them.
-pub(crate) fn unquoted(line: &[u8]) -> Option<(&str, &str)> {
-    let line = std::str::from_utf8(line).ok()?;
-    let text = line.trim_start_matches(['>', ' ', '\t']);
-    Some((&line[..line.len() - text.len()], text.trim_end()))
 }
 
 /// The cells of a row that bars part; nothing if the line is none.
@@ -167,24 +162,6 @@ fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
         }
     }
 }
-
-/// Names that loops give the files of a device's `power` folder, and the files.
-pub(crate) const FILES: [(&str, &str); 14] = [
-    ("control", "control"),
-    ("status", "runtime_status"),
-    ("runtime_status", "runtime_status"),
-    ("active", "runtime_active_time"),
-    ("active_time", "runtime_active_time"),
-    ("runtime_active_time", "runtime_active_time"),
-    ("suspended", "runtime_suspended_time"),
-    ("suspended_time", "runtime_suspended_time"),
-    ("runtime_suspended_time", "runtime_suspended_time"),
-    ("usage", "runtime_usage"),
-    ("active_kids", "runtime_active_kids"),
-    ("runtime_active_kids", "runtime_active_kids"),
-    ("runtime_usage", "runtime_usage"),
-    ("autosuspend_delay_ms", "autosuspend_delay_ms"),
-];
 
 /// A file of a word `KEY=VALUE`, and its value.
 fn file(word: &str) -> Option<(&'static str, &str)> {

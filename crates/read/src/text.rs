@@ -151,6 +151,13 @@ pub(crate) fn unstamped(line: &[u8]) -> &[u8] {
     }
 }
 
+/// A line as its quote marks and what stands behind them.
+pub(crate) fn unquoted(line: &[u8]) -> Option<(&str, &str)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let text = line.trim_start_matches(['>', ' ', '\t']);
+    Some((&line[..line.len() - text.len()], text.trim_end()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,9 @@
 //! Lines that begin and end an attempt, with what kernels and people put around their words.
 
+use super::number::number;
 use super::prefix::Record;
 use crate::text;
+use dormouse_base::time::Ns;
 
 /// ` 2015-07-15 08:02:59.114579385 UTC`, which kernels of Android before 4.14 put behind entry
 /// and exit (kernel/power/suspend.c:pm_suspend_marker).
@@ -31,6 +33,23 @@ pub(super) fn is_exit(text: &[u8]) -> bool {
 pub(super) fn message(text: &[u8]) -> &[u8] {
     let text = text.strip_prefix(b"PM: ").unwrap_or(text);
     text.strip_prefix(b"hibernation: ").unwrap_or(text)
+}
+
+/// Whether a message ends an attempt because of a wakeup; kernels of Android have words of their
+/// own, before tasks run again or behind (kernel/power/wakeup_reason.c:log_suspend_abort_reason).
+pub(super) fn is_of_a_wakeup(message: &[u8]) -> bool {
+    const SOURCES: [&[u8]; 2] = [b"Pending Wakeup Sources: ", b"Last active Wakeup Source: "];
+    let android = message.strip_prefix(b"Abort: ").unwrap_or(message);
+    message.starts_with(b"Wakeup pending") || SOURCES.iter().any(|w| android.starts_with(w))
+}
+
+/// How long a test waits where it turns round (kernel/power/suspend.c:suspend_test;
+/// kernel/power/hibernate.c:hibernation_debug_sleep, with the core's mark before `debug` from 5.6
+/// on).
+pub(super) fn test_waits(message: &[u8]) -> Option<Ns> {
+    let own = message.strip_prefix(b"suspend ").or(message.strip_prefix(b"hibernation "));
+    let rest = own.unwrap_or(message).strip_prefix(b"debug: Waiting for ")?;
+    Some(Ns::from_ms(number(rest).unwrap_or(0).saturating_mul(1_000)))
 }
 
 /// Whether a kernel says it: in a log, or at least with its mark, which nobody types in

@@ -18,23 +18,6 @@ use dormouse_base::time::Ns;
 /// A way up that takes longer hangs, or its log goes on with something else.
 const LONGEST: Ns = Ns(900_000_000_000);
 
-/// Whether a message ends an attempt because of a wakeup; kernels of Android have words of their
-/// own, before tasks run again or behind (kernel/power/wakeup_reason.c:log_suspend_abort_reason).
-pub(super) fn is_of_a_wakeup(message: &[u8]) -> bool {
-    const SOURCES: [&[u8]; 2] = [b"Pending Wakeup Sources: ", b"Last active Wakeup Source: "];
-    let android = message.strip_prefix(b"Abort: ").unwrap_or(message);
-    message.starts_with(b"Wakeup pending") || SOURCES.iter().any(|w| android.starts_with(w))
-}
-
-/// How long a test waits where it turns round (kernel/power/suspend.c:suspend_test;
-/// kernel/power/hibernate.c:hibernation_debug_sleep, with the core's mark before `debug` from 5.6
-/// on).
-pub(super) fn test_waits(message: &[u8]) -> Option<Ns> {
-    let own = message.strip_prefix(b"suspend ").or(message.strip_prefix(b"hibernation "));
-    let rest = own.unwrap_or(message).strip_prefix(b"debug: Waiting for ")?;
-    Some(Ns::from_ms(number(rest).unwrap_or(0).saturating_mul(1_000)))
-}
-
 impl Log<'_> {
     /// The step of freezing that lasts.
     pub(super) fn freezing(&self) -> Option<Phase> {

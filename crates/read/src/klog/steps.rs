@@ -5,7 +5,7 @@ use super::freeze::{self, elapsed};
 use super::grain::{PAUSE, PRINTING, TICK};
 use super::halves;
 use super::held::begins_restore;
-use super::marks::{entry, hibernates, is_exit, message, said};
+use super::marks::{self, entry, hibernates, is_exit, message, said};
 use super::number::{msecs, number, seconds};
 use super::phase;
 use super::prefix::Record;
@@ -442,7 +442,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
             c.told.wakeup = true;
             log.interrupt();
         }
-    } else if super::refusal::is_of_a_wakeup(message(text)) {
+    } else if marks::is_of_a_wakeup(message(text)) {
         log.is_piece(stamp);
         if let Some(c) = log.t.current() {
             c.told.wakeup = true;
@@ -451,7 +451,7 @@ fn devices(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) ->
     } else if text::find_known(text, &r.pairs, b"**** DPM device timeout ****").is_some() {
         // Until now the callback ran; the kernel stops here.
         log.refuse(log.c.phase.unwrap_or(Phase::Suspend));
-    } else if let Some(wait) = super::refusal::test_waits(message(text)) {
+    } else if let Some(wait) = marks::test_waits(message(text)) {
         if let Some(c) = log.t.current() {
             c.told.pm_test = true;
             c.told.pm_test_wait = wait;

@@ -1,6 +1,7 @@
 //! Rows of a sleep by the lines of services: from the request to the kernel, and from the
 //! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
 
+use super::direction::way_of;
 use super::quote::{LEASE, WAKE, span, words};
 use super::{network, unit};
 use crate::attempt::Attempt;
@@ -437,14 +438,4 @@ fn screen(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
             .costs(Ns(ms.saturating_mul(1_000_000)))
             .shown_by([first.shown(), last.shown()]),
     );
-}
-
-/// On which way a step lies: behind the last word of a return, or behind that of a request.
-pub(super) fn way_of(steps: &[Step], at: usize) -> Option<Direction> {
-    let before = steps[..at].iter().rev().take_while(|s| s.run == steps[at].run);
-    before.into_iter().find_map(|s| match s.kind {
-        Kind::Back | Kind::Thawed | Kind::Opened => Some(Direction::Resume),
-        Kind::Asked | Kind::Sleeps | Kind::Entry => Some(Direction::Suspend),
-        _ => None,
-    })
 }

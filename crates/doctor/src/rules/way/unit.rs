@@ -1,8 +1,8 @@
 //! What systemd and logind say of a sleep as a whole: how long it was, hooks that failed,
 //! processes that hung, requests that came to nothing, and the way to the kernel.
 
+use super::direction::way_of;
 use super::quote::{WAKE, span, words};
-use super::steps::way_of;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
