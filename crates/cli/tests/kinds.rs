@@ -308,3 +308,70 @@ fn tables_of_locks_and_failures_behind_a_sleep_are_read() {
         jun 09 17:12:03 elm systemd[1]: systemd-hibernate.service: Failed with result 'exit-code'.\n";
     says("check", hook, &["could not put the machine to sleep"], &["setting standby to 36\"."]);
 }
+
+#[test]
+fn disks_that_are_given_up_and_counts_of_the_hardware_are_told() {
+    let disk = sleep("")
+        + "[  110.000000] ata3: COMRESET failed (errno=-16)\n\
+        [  110.000100] ata3: reset failed, giving up\n[  110.000200] ata3.00: disabled\n";
+    says(
+        "check",
+        &disk,
+        &["The kernel gave ata3 up behind the sleep of line 1", "switched off"],
+        &[],
+    );
+    let hardware = DOWN.replace("(deep)", "(s2idle)")
+        + "[  100.400000] ACPI: EC: interrupt blocked\n\
+           [  220.400000] ACPI: EC: interrupt unblocked\n\
+           [  220.402000] amd_pmc AMDI000A:00: Last suspend in deepest state for 758us\n\
+           [  220.700000] OOM killer enabled.\n\
+           [  220.703000] PM: suspend exit\n";
+    says("check", &hardware, &["in name only"], &["Nothing wrong"]);
+    let many: String = [
+        "error: ipc timed out",
+        "error: status = 1",
+        "error: ctx_save error -110",
+        "error: reset failed",
+    ]
+    .iter()
+    .enumerate()
+    .map(|(i, t)| format!("[  101.{i}00000] elm-audio 0000:00:0e.0: {t}\n"))
+    .collect();
+    says("check", &sleep(&many), &["Risk: 0000:00:0e.0 (elm-audio) reported 4 errors"], &[]);
+}
+
+#[test]
+fn forms_of_other_kernels_are_read() {
+    let power = sleep(
+        "[  104.000000] elm 0001:01:00.0: can't change power state from D3cold to D0 (config space inaccessible)\n",
+    );
+    says("check", &power, &["0001:01:00.0 (elm) could not be brought back from D3cold"], &[]);
+    let woken = sleep("[  103.000000] PM: pm_system_irq_wakeup: 91 triggered oak\n");
+    says("check", &woken, &["Woken by IRQ 91 of oak"], &[]);
+    let off = format!(
+        "{DOWN}[  101.500000] Disabling non-boot CPUs ...\n[  101.502000] CPU1: off\n\
+         [  101.503000] PM: Wakeup pending, aborting suspend\n[  101.503100] Enabling non-boot CPUs ...\n\
+         [  101.506000] CPU1 is up\n{UP}"
+    );
+    says("show", &off, &["Suspend 1.50"], &[]);
+    let old = |at: u32| {
+        format!(
+            "2013-07-0{at}T23:10:04+0200 elm kernel: PM: Entering mem sleep\n\
+             2013-07-0{at}T23:48:31+0200 elm kernel: ACPI: Low-level resume complete\n\
+             2013-07-0{at}T23:48:31+0200 elm kernel: PM: Finishing wakeup.\n"
+        )
+    };
+    says("show", &(old(2) + &old(3)), &["2 cycles"], &[]);
+}
+
+#[test]
+fn bios_of_a_disk_without_requests_end_by_themselves() {
+    let text = "  elm-1 [000] ..... 1201.000000: block_bio_queue: 252,3 R 8192 + 8 [elm]\n\
+        <idle>-0 [000] ..s.. 1201.002400: block_bio_complete: 252,3 R 8192 + 8 [0]\n";
+    says(
+        "show --only storage",
+        text,
+        &["not seen to be issued", "2.40 ms"],
+        &["no completion is"],
+    );
+}

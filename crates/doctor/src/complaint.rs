@@ -63,7 +63,7 @@ const ELSEWHERE: &str = "?|unlike my|fix|solved|resolved|used to|if |would like|
 /// That something no longer does what it did.
 const STOPS: [&str; 4] = ["stop", "stops", "stopped", "quits"];
 /// What things do.
-const DOES: [&str; 12] = [
+const DOES: [&str; 14] = [
     "work",
     "working",
     "respond",
@@ -76,6 +76,8 @@ const DOES: [&str; 12] = [
     "initialise",
     "reconnect",
     "appear",
+    "resume",
+    "wake",
 ];
 /// It comes, but late.
 const LATE: &str = "takes forever|takes ages|takes minutes|takes a minute|takes several minutes|painfully slow|extremely slow|super slow|so slow|very slow";

@@ -9,6 +9,7 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
+use crate::stack;
 use crate::stage::{self, Stages, passed, phase_took};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -100,7 +101,7 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     let mut of: Vec<(Device, Vec<&Message>)> = Vec::new();
     for (m, known) in errors {
         let device = named(m, known);
-        if !is_named(m, &device) || !(has_errno(&m.text) || m.has("*ERROR*")) {
+        if !is_named(m, &device) {
             continue;
         }
         match of.iter_mut().find(|o| o.0.name == device.name) {
@@ -108,6 +109,15 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
             None => of.push((device, vec![*m])),
         }
     }
+    // Each says so by a number or a mark, or one of many does.
+    let plain = |m: &Message| has_errno(&m.text) || m.has("*ERROR*");
+    for (_, list) in &mut of {
+        let numbers = list.iter().filter(|m| plain(m)).count();
+        if numbers == 0 || list.len() < MOST {
+            list.retain(|m| plain(m));
+        }
+    }
+    of.retain(|o| !o.1.is_empty());
     of.sort_by_key(|o| std::cmp::Reverse(o.1.len()));
     let several = of.get(1).is_some_and(|o| o.1.len() >= FEW);
     let (device, list) = of.into_iter().next()?;
@@ -160,6 +170,8 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
 
 /// So many errors of one device in a sleep are no chance. Ours.
 const MANY: usize = 3;
+/// Of so many one with a number is enough.
+const MOST: usize = 4;
 /// So many are enough where the writer says that something is dead behind the sleep.
 const FEW: usize = 2;
 
@@ -203,6 +215,7 @@ fn is_frame(text: &str) -> bool {
     text.starts_with("[<")
         || text.starts_with("#PF: ")
         || word.contains("+0x") && word.contains("/0x")
+        || stack::whole_frame(text).is_some()
 }
 
 /// Whether a message is what the core says more of a failure that a finding tells: the

@@ -138,7 +138,9 @@ pub fn whole_frame(text: &str) -> Option<Frame> {
         Some((_, rest)) => rest.trim_start(),
         None => text,
     };
-    let (name, rest) = without_addresses(text).split_once("+0x")?;
+    // Functions of the first ABI of 64-bit PowerPC begin with a dot.
+    let text = without_addresses(text);
+    let (name, rest) = text.strip_prefix('.').unwrap_or(text).split_once("+0x")?;
     let (place, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     (is_name(name) && place.contains("/0x"))
         .then(|| Frame { function: name.to_string(), module: module(rest).to_string() })

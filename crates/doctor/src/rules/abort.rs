@@ -129,12 +129,15 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
 
 /// How the bus of PCI says that a device is in no other state
 /// (drivers/pci/pci.c:pci_power_up, 6.12).
-pub(super) const CHANGE: &str = " Unable to change power state from ";
+pub(super) const CHANGE: &str = " change power state from ";
 
 /// The device that a line speaks of, and its driver: `DRIVER DEVICE: …`.
 pub(crate) fn owner(text: &str) -> Device {
+    // include/net/bluetooth/bluetooth.h:bt_dev_err names the controller behind the subsystem.
+    let text = text.strip_prefix("Bluetooth: ").unwrap_or(text);
     let owner = text.split(": ").next().unwrap_or("");
     let owner = owner.split(CHANGE).next().unwrap_or("");
+    let owner = owner.trim_end_matches(" Unable to").trim_end_matches(" can't");
     // What subsystems put before a message of that weight, such as ACPICA, is none either.
     if ["Error", "Warning", "Error (bug)", "ERROR", "error"].iter().any(|w| owner.ends_with(w)) {
         return Device::default();

@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use std::collections::BTreeSet;
 
@@ -72,7 +73,44 @@ fn given_up(case: &Case, told: &mut BTreeSet<String>, out: &mut Vec<Finding>) {
     }
 }
 
+/// Ports of SATA that libata resets no more: the disk behind it is gone
+/// (drivers/ata/libata-eh.c:ata_eh_reset, ata_dev_disable, 3.0 to 7.3).
+fn port_given_up(case: &Case, out: &mut Vec<Finding>) {
+    const WORDS: &str = "reset failed, giving up";
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for (at, m) in case.messages.having(WORDS).filter(|(_, m)| m.trust.is_of_a_kernel()) {
+        let device = owner(&m.text);
+        if device.name.is_empty() || !told.insert(device.name.clone()) {
+            continue;
+        }
+        let drive = format!("{}.", device.name);
+        let off = case.messages[at..].iter().take(SOON).find(|x| {
+            x.text.starts_with(&drive) && (x.has(": disabled") || x.has(": disable device"))
+        });
+        let before = case.attempts.iter().rfind(|a| a.first < at);
+        let when = match before {
+            Some(a) => format!(" behind the sleep of line {}", case.messages[a.first].line),
+            None => String::new(),
+        };
+        let and = if off.is_some() { " Its disk was switched off." } else { "" };
+        let rule = ("disk-given-up", Area::Storage, Level::Broken);
+        let f = Finding::new(rule, Confidence::Certain)
+            .says(format!("The kernel gave {} up{when}: its resets failed.{and}", say::device(&device)))
+            .look("What it holds can be read again after a restart at best. Compare with link power management off (link_power_management_policy at max_performance), another cable and another port.")
+            .of_devices([device])
+            .shown_by(lines([m].into_iter().chain(off)));
+        out.push(match before {
+            Some(_) => f.at("resume").when(Some(Direction::Resume), None),
+            None => f,
+        });
+    }
+}
+
+/// The disk is switched off so many messages behind.
+const SOON: usize = 8;
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    port_given_up(case, out);
     let mut told: BTreeSet<String> = BTreeSet::new();
     for (at, first) in case.messages.having(GONE) {
         let device = owner(&first.text);

@@ -529,7 +529,9 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
     let between = &case.messages[begin.map_or(f.at, |b| b + 1)..f.at];
     let timeout = between.iter().find(|m| m.has("error -110") || m.has("timed out"));
     let mut evidence = lines([&case.messages[f.at]]);
-    evidence.extend(list.iter().take(3).map(|q| Evidence::from(q.message)));
+    let busy = list.iter().any(|q| q.runs);
+    let shown = list.iter().filter(|q| q.runs || !busy).take(3);
+    evidence.extend(shown.map(|q| Evidence::from(q.message)));
     evidence.extend(timeout.map(Evidence::from));
     let timed_out = timeout.map(|m| m.text.split(':').next().unwrap_or("a device"));
     let confidence = if timed_out.is_some() { Confidence::Likely } else { Confidence::Certain };
@@ -552,7 +554,7 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
             say::names(&listed)
         ),
         0 => String::new(),
-        _ => format!(" {} had work that ran too.", say::names(&others)),
+        _ => format!(" {} had work too.", say::names(&others)),
     };
     let meanwhile = timed_out.map_or(String::new(), |d| format!("; meanwhile {d} timed out"));
     Finding::new(("freeze-failed", Area::Freezer, Level::Broken), confidence)

@@ -23,8 +23,8 @@ pub(super) fn irq(m: &Message) -> Option<(&str, Option<&str>)> {
     // `pm_system_irq_wakeup: 11 triggered pinctrl_amd` of Android's and ChromeOS' kernels;
     // interrupt controllers of Qualcomm's kernels say it by functions of their own
     // (`gic_show_resume_irq: 57 triggered …`).
-    if let Some((function, (number, name))) =
-        m.text.split_once(": ").and_then(|(f, r)| Some((f, r.split_once(" triggered ")?)))
+    if let Some((before, name)) = m.text.split_once(" triggered ")
+        && let Some((function, number)) = before.rsplit_once(": ")
         && function.split(' ').next_back().is_some_and(|f| f.contains("irq"))
     {
         let name = name.trim();

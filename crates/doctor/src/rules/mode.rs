@@ -275,20 +275,24 @@ fn unprepared(case: &Case, out: &mut Vec<Finding>) {
 
 /// `Last suspend in deepest state for 758373565us`, against how long it slept.
 fn deepest(case: &Case, out: &mut Vec<Finding>) {
+    let lengths = turns::lengths(case);
     for a in &case.attempts {
-        let messages = case.of(a);
-        partial(messages, out);
+        let line = case.messages[a.first].line;
+        let ms = lengths.iter().find(|l| l.0 == line).map_or(0, |l| l.1);
+        partial(case.of(a), Ns(ms.saturating_mul(1_000_000)), out);
     }
     // Excerpts begin inside a sleep.
     if case.attempts.is_empty() {
-        partial(&case.messages, out);
+        partial(&case.messages, Ns::ZERO, out);
     }
 }
 
 /// So many lines of a sum are shown.
 const SUMMANDS: usize = 8;
 
-fn partial(messages: &[Message], out: &mut Vec<Finding>) {
+/// What of a sleep the hardware slept; where timekeeping does not say how long it was, of so
+/// much `by_stamps`.
+fn partial(messages: &[Message], by_stamps: Ns, out: &mut Vec<Finding>) {
     let Some((m, us)) = messages.iter().find_map(|m| {
         let rest = m.after("in deepest state for")?.trim_start();
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -296,7 +300,9 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     }) else {
         return;
     };
-    let Ns(stood) = messages.iter().filter_map(timekeeping).sum();
+    let stood: Ns = messages.iter().filter_map(timekeeping).sum();
+    let sure = if stood > Ns::ZERO { Confidence::Certain } else { Confidence::Likely };
+    let Ns(stood) = if stood > Ns::ZERO { stood } else { by_stamps };
     let deep = us.saturating_mul(1_000);
     if stood < 10_000_000_000 {
         return;
@@ -313,7 +319,7 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
         5.. => ("mode-partial", Level::Risk),
         _ => ("mode-name-only", Level::Risk),
     };
-    let f = Finding::new((id, Area::Mode, level), Confidence::Certain).shown_by(evidence);
+    let f = Finding::new((id, Area::Mode, level), sure).shown_by(evidence);
     out.push(if share >= 90 {
         f.says(format!("The hardware slept: {deep_s} s of {of_s} s ({share} %)."))
     } else {

@@ -77,7 +77,8 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         let rest = m.after(CHANGE)?;
         let (from, rest) = rest.split_once(" to ")?;
         let to = rest.split([',', ' ']).next()?;
-        rest.contains("device inaccessible").then(|| (from.to_string(), to.to_string()))
+        // `can't … (config space inaccessible)` from 5.5 to 5.17.
+        rest.contains("e inaccessible").then(|| (from.to_string(), to.to_string()))
     };
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");

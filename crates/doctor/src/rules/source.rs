@@ -246,7 +246,8 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
         out.push(Source {
             name: if name == "(null)" { String::new() } else { name.into() },
             active: of("active_since"),
-            woke: of("wakeup_count").max(of("wake_count")),
+            // Before 3.4 the column is `hit_count` (drivers/base/power/wakeup.c).
+            woke: of("wakeup_count").max(of("wake_count")).max(of("hit_count")),
             events: of("event_count"),
             prevented: of("prevent_suspend_time"),
             held: (of("total_time"), of("last_change")),

@@ -85,21 +85,25 @@ fn today(word: &str) -> &str {
 
 /// Names in a word that lost the tabs between them: `GFXWattRAMWatt`.
 fn apart(word: &str, depth: usize) -> Option<Vec<&str>> {
-    if kind(word) != Kind::Unknown {
+    if WHOLE.contains(&word) || SHORT.contains(&word) {
         return Some(vec![word]);
     }
     let ends = WHOLE.iter().chain(&SHORT).filter_map(|n| word.strip_suffix(n).map(|r| (r, *n)));
-    for (rest, name) in ends.filter(|(rest, _)| !rest.is_empty() && depth < 16) {
+    let ends = ends.filter(|(rest, _)| !rest.is_empty() && depth < 16);
+    // Two names may end as one does: `Bzy_MHzTSC_MHz`.
+    for (rest, name) in ends.clone() {
         if let Some(mut names) = apart(rest, depth + 1) {
             names.push(name);
             return Some(names);
         }
-        // A column that the caller added may stand before it.
-        if WHOLE.contains(&name) && is_name(rest) {
-            return Some(vec![rest, name]);
-        }
     }
-    None
+    if kind(word) != Kind::Unknown {
+        return Some(vec![word]);
+    }
+    // A column that the caller added may stand before it.
+    ends.filter(|(rest, name)| WHOLE.contains(name) && is_name(rest))
+        .map(|(rest, name)| vec![rest, name])
+        .next()
 }
 
 fn is_name(word: &str) -> bool {

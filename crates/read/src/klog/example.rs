@@ -231,7 +231,9 @@ fn cue(said: &str) -> Option<Cue> {
     // `If you have an idea, here is the log:` announces what happened.
     const SELF: [&str; 11] =
         ["i", "i'm", "i've", "i'll", "my", "me", "we", "our", "us", "here", "here's"];
-    if words.any(|w| SELF.contains(&w)) {
+    // What came often came.
+    const OFTEN: [&str; 6] = ["often", "oftentimes", "usually", "sometimes", "always", "mostly"];
+    if words.any(|w| SELF.contains(&w) || OFTEN.contains(&w)) {
         return None;
     }
     const SUPPOSED: [&str; 17] = [
@@ -288,6 +290,7 @@ mod tests {
         assert_eq!(lines(healthy), (vec![3], vec![3]));
         // Who speaks of himself has seen it, and a sentence that ends announces nothing.
         assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
+        assert_eq!(lines("Often the log would print no more:\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("For example 6.1 fails. The log:\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("If you have an idea, here is the log:\n\n    foo 1-1: failed\n"), none);
         let long = "If you see this:\n".to_string() + &"    foo failed\n".repeat(FEW + 1);

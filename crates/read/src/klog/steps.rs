@@ -191,6 +191,10 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
 /// A line of the way down ends the step before it; where a text begins with it, an attempt.
 /// Whether it did.
 fn under_way(log: &mut Log<'_>, stamp: &Stamp<'_>) -> bool {
+    // What was all but over is over where another goes down.
+    if log.c.finishing && log.t.open_serial() != 0 {
+        log.close();
+    }
     log.settle_frozen(stamp);
     let none = log.t.open_serial() == 0;
     if none {
@@ -674,6 +678,8 @@ fn offline(text: &[u8]) -> Option<u32> {
     let tail = &rest[digits..];
     let known = tail.starts_with(b" is now offline")
         || tail.starts_with(b": shutdown")
+        // arch/riscv/kernel/cpu-hotplug.c:arch_cpuhp_cleanup_dead_cpu.
+        || tail == b": off"
         || tail.starts_with(b" killed");
     known.then(|| number(&rest[..digits])).flatten().and_then(|n| u32::try_from(n).ok())
 }

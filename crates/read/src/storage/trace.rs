@@ -5,6 +5,7 @@ use super::commands::Commands;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
 use dormouse_storage::ledger::Ledger;
 use dormouse_storage::recording::{ClockChange, Trace, WOKEN, Woken};
+use dormouse_storage::request::Disk;
 use dormouse_storage::runtime::{Function, Runtime};
 use dormouse_storage::wait::{Cause, Family, Span, Watched};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -52,6 +53,8 @@ pub(super) struct Sink {
     /// Completions that woke their CPU.
     woken: Vec<Woken>,
     watched: Watched,
+    /// Disks that have requests.
+    of_requests: Vec<Disk>,
     unused: u64,
     /// Its events have no times.
     pub(super) timeless: bool,
@@ -60,7 +63,7 @@ pub(super) struct Sink {
 }
 
 /// What an event of the block layer does with a request.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Queue,
     Merge,
@@ -71,6 +74,7 @@ enum Step {
     Issue,
     Requeue,
     Complete,
+    BioComplete,
     Error,
 }
 
@@ -104,6 +108,7 @@ impl What {
             b"block_rq_requeue" => What::Block(Step::Requeue),
             b"block_rq_complete" => What::Block(Step::Complete),
             b"block_rq_error" => What::Block(Step::Error),
+            b"block_bio_complete" => What::Block(Step::BioComplete),
             b"rcu_grace_period" => What::Grace,
             b"devfreq_frequency" => What::Frequency,
             b"devfreq_monitor" => What::Look,
@@ -171,7 +176,14 @@ impl Sink {
     fn block(&mut self, stamp: &Stamp<'_>, step: Step, text: &[u8]) -> Option<()> {
         let t = block::read(stamp.time.0, text)?;
         let l = &mut self.ledger;
+        // A disk that passes bios on has no requests: its bios end by themselves.
+        let bio = matches!(step, Step::Queue | Step::Merge | Step::Split | Step::Remap);
+        if !bio && step != Step::BioComplete && !self.of_requests.contains(&t.event.disk) {
+            self.of_requests.push(t.event.disk);
+        }
         match step {
+            Step::BioComplete if self.of_requests.contains(&t.event.disk) => {}
+            Step::BioComplete => l.complete(t.event, t.error, stamp.cpu),
             Step::Queue => l.queue(t.event),
             Step::Merge => l.merge(t.event),
             Step::Split => {

@@ -211,14 +211,29 @@ fn answer(sections: &[Section]) -> String {
                 sections[at.0].states[at.1].state
             )
         }
-        Finding::Counted { at, too_deep, too_shallow } => format!(
-            "{}{} was too deep {} times and too shallow {} times, more than any other; how often \
-             and how long CPUs were in it this input does not say.",
-            row(at),
-            of(at),
-            grouped(too_deep),
-            grouped(too_shallow)
-        ),
+        Finding::Counted { at, too_deep, too_shallow } => {
+            let known = &sections[at.0].states[at.1];
+            let deep = known.too_deep.map(|_| format!("too deep {} times", grouped(too_deep)));
+            let shallow =
+                known.too_shallow.map(|_| format!("too shallow {} times", grouped(too_shallow)));
+            let missed: Vec<String> = deep.into_iter().chain(shallow).collect();
+            format!(
+                "{}{} was {}, more than any other; how often and how long CPUs were in it this \
+                 input does not say.",
+                row(at),
+                of(at),
+                missed.join(" and ")
+            )
+        }
+        Finding::Fits
+            if sections.iter().flat_map(|s| &s.states).all(|r| r.too_shallow.is_none()) =>
+        {
+            format!(
+                "No state costs much: {} of {} sleeps were too deep, less than 1 % of idle time; which were too shallow the input does not say.",
+                grouped(all.too_deep),
+                grouped(all.sleeps)
+            )
+        }
         Finding::Fits => format!(
             "No state costs much: {} of {} sleeps were too deep and {} too shallow, less than 1 % of idle time each.",
             grouped(all.too_deep),

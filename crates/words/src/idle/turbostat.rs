@@ -33,6 +33,12 @@ fn answer(r: &Run) -> String {
             "The deepest package state reached is {name}, for {} of the time{at}.",
             percent(*share)
         ),
+        (None, _) if r.cannot.keys().any(|c| c.starts_with("Pk")) => {
+            let column = r.cannot.keys().find(|c| c.starts_with("Pk")).map_or("", |c| c);
+            format!(
+                "Which package states were reached{at} is not known: {column} says what cannot be."
+            )
+        }
         (None, false) => {
             format!("No package state that this table has was reached{at}: {}.", kept_up(r))
         }

@@ -352,7 +352,7 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     let unknown: Vec<Cause> = CAUSES
         .into_iter()
         // Who asks for a flush is known where requests are.
-        .filter(|c| *c != Cause::Flush)
+        .filter(|c| !matches!(c, Cause::Flush | Cause::Unissued))
         .filter(|c| d.known[c.index()] == 0)
         .collect();
     let resume = |c: &Cause| *c <= Cause::Resume;

@@ -5,6 +5,7 @@ mod direction;
 mod figures;
 mod firmware;
 mod graph;
+mod hook;
 mod lock;
 pub(crate) mod network;
 mod quote;
@@ -18,11 +19,11 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     network::told(case, out);
     unit::inhibited(case, out);
     lock::judge(case, out);
-    if case.way.is_empty() {
-        return;
+    if !case.way.is_empty() {
+        steps::judge(case, out);
+        firmware::judge(case, out);
+        graph::judge(case, out);
+        figures::judge(case, out);
     }
-    steps::judge(case, out);
-    firmware::judge(case, out);
-    graph::judge(case, out);
-    figures::judge(case, out);
+    hook::judge(case, out);
 }
