@@ -52,6 +52,10 @@ fn a_wakeup_between_the_lines_of_the_controller_is_no_sleep() {
     // Android's kernels say it as tasks run again.
     let text = sleep("[  101.000000] Abort: Pending Wakeup Sources: elm_rx\n");
     says("show --json", &text, &["\"outcome\":\"aborted_by_wakeup\""], &[]);
+    let echo = "[  10.000000] Freezing of tasks aborted after 0.000 seconds\n\
+        [  10.000100] Restarting tasks ... done.\n\
+        [  10.001000] Abort: Pending Wakeup Sources: elm_rx\n[  10.001100] PM: suspend exit\n";
+    says("show --json", echo, &["\"number\":1"], &["\"number\":2"]);
 }
 
 #[test]
@@ -368,10 +372,5 @@ fn forms_of_other_kernels_are_read() {
 fn bios_of_a_disk_without_requests_end_by_themselves() {
     let text = "  elm-1 [000] ..... 1201.000000: block_bio_queue: 252,3 R 8192 + 8 [elm]\n\
         <idle>-0 [000] ..s.. 1201.002400: block_bio_complete: 252,3 R 8192 + 8 [0]\n";
-    says(
-        "show --only storage",
-        text,
-        &["not seen to be issued", "2.40 ms"],
-        &["no completion is"],
-    );
+    says("show --only storage", text, &["not seen to be issued", "2.40 ms"], &["no completion is"]);
 }

@@ -80,8 +80,9 @@ impl Log<'_> {
         if !r.text.strip_prefix(b"PM: ").unwrap_or(r.text).starts_with(b"Abort: ") {
             return false;
         }
-        let aborted = self.t.current().is_some_and(|c| !c.over && c.told.aborted);
-        self.t.open_serial() != 0 && (self.c.given_up || aborted)
+        // What is over tells of no other attempt, and a text that begins with it of none.
+        let over = self.t.current().is_none_or(|c| c.over || c.told.aborted || c.told.wakeup);
+        self.c.given_up || over
     }
 
     /// A device failed in `phase` of a way up. Whether that is of an attempt of which the text
