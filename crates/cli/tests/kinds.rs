@@ -374,3 +374,34 @@ fn bios_of_a_disk_without_requests_end_by_themselves() {
         <idle>-0 [000] ..s.. 1201.002400: block_bio_complete: 252,3 R 8192 + 8 [0]\n";
     says("show --only storage", text, &["not seen to be issued", "2.40 ms"], &["no completion is"]);
 }
+
+#[test]
+fn a_boot_behind_the_way_down_is_no_return() {
+    let text = "Apr 26 10:24:30 elm systemd-logind[787]: Lid closed.\n\
+        Apr 26 10:24:31 elm systemd[1]: Starting Suspend...\n\
+        Apr 26 10:24:31 elm systemd-sleep[2904]: Suspending system...\n-- Reboot --\n\
+        Apr 26 10:24:57 elm systemd-journald[469]: Runtime journal is using 8.0M\n";
+    says("check", text, &["did not come back by itself"], &["No rule found a fault"]);
+    let kernel = text
+        .replace("-- Reboot", "Apr 26 10:24:31 elm kernel: PM: suspend entry (deep)\n-- Reboot");
+    says("check", &kernel, &["did not come back by itself"], &[]);
+}
+
+#[test]
+fn a_crash_behind_a_long_sleep_is_of_its_return() {
+    let crash = |at: u32| {
+        format!(
+            "[ {at}.000000] ------------[ cut here ]------------\n\
+             [ {at}.000010] WARNING: CPU: 6 PID: 204 at drivers/elm/core.c:512 elm_start+0x2b1/0x2d0 [elm]\n\
+             [ {at}.000020] Call Trace:\n[ {at}.000030]  elm_ops_start+0x22/0x40 [elm]\n\
+             [ {at}.000040] ---[ end trace 0000000000000000 ]---\n\
+             [ {at}.100000] OOM killer enabled.\n[ {at}.100010] Restarting tasks ... done.\n\
+             [ {at}.103000] PM: suspend exit\n"
+        )
+    };
+    let down = DOWN.replace("(deep)", "(s2idle)");
+    let ec = "[  100.400000] ACPI: EC: interrupt blocked\n[ 2649.000000] ACPI: EC: interrupt unblocked\n";
+    for text in [format!("{down}{ec}{}", crash(2650)), format!("{down}{}", crash(2650))] {
+        says("check", &text, &["elm_start"], &["Nothing wrong"]);
+    }
+}

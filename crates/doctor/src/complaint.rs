@@ -14,7 +14,7 @@ const WAKES: [&str; 11] = [
     "resuming", "turns",
 ];
 /// That nobody asked for it, or not so soon.
-const BY_ITSELF: &str = "by itself|on its own|immediately|instantly|right away|straight away|at once|right after|as soon as|spontaneously|randomly|at random|for no reason|out of nowhere|seconds later|second later|again and again|every few";
+const BY_ITSELF: &str = "by itself|on itself|on its own|immediately|instantly|right away|straight away|at once|right after|as soon as|spontaneously|randomly|at random|for no reason|out of nowhere|seconds later|second later|again and again|every few";
 /// Somebody did ask for it.
 const BY_HAND: &str =
     "press|button|keyboard|a key|any key|open the lid|opening the lid|open it|click|touch|works";

@@ -271,6 +271,9 @@ impl<'a> Stages<'a> {
     fn of_lines(&self, at: usize) -> Option<Stage> {
         let before = &self.marks[..self.marks.partition_point(|m| m.0 < at)];
         let mut near = None;
+        // What comes next of it is on the way up: between the two a sleep may lie.
+        let next = self.marks.get(before.len());
+        let back = next.is_some_and(|m| m.1.is_none_or(|s| s.direction == Direction::Resume));
         for &(mark, stage, weak) in before.iter().rev().take(NEAR) {
             let s = stage?;
             let gap = self.messages.get(at).and_then(|m| passed(&self.messages[mark], m));
@@ -278,6 +281,9 @@ impl<'a> Stages<'a> {
             let s = match (gap, s.direction, s.phase) {
                 (Some(gap), Direction::Suspend, None | Some(Phase::Noirq)) if gap > LONGEST => {
                     Stage::new(Direction::Resume, Some(Phase::ResumeNoirq))
+                }
+                (Some(gap), Direction::Suspend, _) if gap > LONGEST && back => {
+                    Stage::new(Direction::Resume, None)
                 }
                 (Some(gap), ..) if gap > LONGEST || gap < -LONGEST => return None,
                 _ => s,

@@ -4,11 +4,12 @@
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::formats;
 use crate::logs::is_another;
 use crate::message::{Message, Trust};
 use crate::stage;
+use crate::way::Kind;
 use dormouse_base::phase::Direction;
 use std::cell::LazyCell;
 
@@ -23,7 +24,40 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             out.push(f);
         }
     }
+    if out.iter().all(|f| f.id != "no-return") {
+        out.extend(parted(case));
+    }
     none_found(case, out);
+}
+
+/// A journal goes from the way into a sleep to its mark of another boot (`-- Reboot --`,
+/// `-- Boot … --` from systemd 242 on): nothing tells that the machine came back.
+fn parted(case: &Case) -> Option<Finding> {
+    const NEAR: u64 = 2;
+    let disk = |text: &str| text.to_ascii_lowercase().contains("hibernat");
+    case.boots.iter().find_map(|boot| {
+        let near = |line: u64| line < *boot && line + NEAR >= *boot;
+        let entry = case.attempts.iter().find_map(|a| {
+            let last = case.of(a).iter().rfind(|m| m.line < *boot).filter(|m| near(m.line))?;
+            (!a.closed && a.mode != "hibernation").then_some(last)
+        });
+        let step = case.way.steps.iter().rfind(|s| near(s.line));
+        let step = step.filter(|s| s.kind == Kind::Sleeps && !disk(&s.text));
+        let (line, shown) = match (entry, step) {
+            (Some(m), _) => (m.line, Evidence::from(m)),
+            (None, Some(s)) => (s.line, s.shown()),
+            (None, None) => return None,
+        };
+        let rule = ("no-return", Area::Phase, Level::Risk);
+        Some(
+            Finding::new(rule, Confidence::Likely)
+                .says(format!(
+                    "The journal goes from the way into the sleep (line {line}) to another boot (line {boot}): the machine did not come back by itself. It hung, was switched off, or started anew."
+                ))
+                .look("journalctl -b -1 -e has the last words of that boot; with pm_trace or pstore the next one says where it was.")
+                .shown_by([shown]),
+        )
+    })
 }
 
 /// So many messages before a sleep show that a log is whole.

@@ -566,7 +566,9 @@ pub(crate) fn read(text: &str, lower: &str, by: Teller) -> Vec<Fact> {
     let battery = battery && (by == Teller::Program || has(lower, "batter|bat0|bat1"));
     let both = || {
         let energy = text.matches("Wh").count() > 1 && has(lower, "before") && has(lower, "after");
-        energy || is_of_sleep(lower) && text.matches('%').count() == 2 && !has(lower, OTHER)
+        // What rises without the name of a battery is a share of something else.
+        let falls = matches!(&quantities(text)[..], [a, b] if a.3 >= b.3);
+        energy || is_of_sleep(lower) && falls && !has(lower, OTHER)
     };
     if !battery && !hours && !both() {
         return Vec::new();
@@ -651,6 +653,7 @@ mod tests {
             "CPU went from 20% to 95%",
             "and s0ix residency in suspend goes from 0% to 91%",
             "after resume CPU usage went from 80% to 12%",
+            "Deep Sleep (): 2 h 6 m 19 s 38,7% (-> should be 86.8%)",
             "Battery went from 97% to 61% while I was awake",
         ] {
             assert!(charges(none).is_empty(), "{none}");
