@@ -56,6 +56,7 @@ mod setting;
 mod shell;
 mod time_of_day;
 mod way;
+mod wrapped;
 
 pub use error::ReadError;
 pub use events::events;

@@ -16,6 +16,7 @@ use crate::shell;
 use crate::storage::{StoragePass, StorageReading};
 use crate::text::Text;
 use crate::track::Tracker;
+use crate::wrapped;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +120,10 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let text = part.format == Format::KernelLog && part.taken.is_none();
+        let trace = text || part.format == Format::Ftrace;
+        if let Some(whole) = trace.then(|| wrapped::whole(part.source.bytes)).flatten() {
+            return self.add_text(&part.with(&whole), text, None);
+        }
         if let Some(plain) = text.then(|| klog::by_lines(part.source.bytes)).flatten() {
             return self.add_text(&part.with(&plain), true, lines);
         }
