@@ -260,7 +260,9 @@ impl<'a> Stages<'a> {
     /// prove it: on the way up one stands at or before the first, on the way down one at or
     /// behind the last, because a sleep may lie between any two others.
     pub(crate) fn between(&self, from: usize, to: usize) -> Option<Stage> {
-        let stage = self.of_lines(from + 1)?;
+        // In so long a time a sleep lies, whatever stands behind it.
+        let gap = passed(self.messages.get(from)?, self.messages.get(to)?);
+        let stage = self.of_lines(from + 1).filter(|_| gap.is_none_or(|g| g <= LONGEST))?;
         if stage.direction == Direction::Resume {
             return Some(stage);
         }
