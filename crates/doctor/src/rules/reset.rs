@@ -33,12 +33,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// A journal goes from the way into a sleep to its mark of another boot (`-- Reboot --`,
 /// `-- Boot … --` from systemd 242 on): nothing tells that the machine came back.
 fn parted(case: &Case) -> Option<Finding> {
-    const NEAR: u64 = 2;
+    const NEAR: u64 = 1;
     let disk = |text: &str| text.to_ascii_lowercase().contains("hibernat");
     case.boots.iter().find_map(|boot| {
         let near = |line: u64| line < *boot && line + NEAR >= *boot;
         let entry = case.attempts.iter().find_map(|a| {
-            let last = case.of(a).iter().rfind(|m| m.line < *boot).filter(|m| near(m.line))?;
+            let last = case.of(a).iter().rfind(|m| m.line < *boot)?;
+            let last = Some(last).filter(|m| near(m.line) && m.trust.is_of_a_kernel())?;
             (!a.closed && a.mode != "hibernation").then_some(last)
         });
         let step = case.way.steps.iter().rfind(|s| near(s.line));
@@ -48,6 +49,11 @@ fn parted(case: &Case) -> Option<Finding> {
             (None, Some(s)) => (s.line, s.shown()),
             (None, None) => return None,
         };
+        // Lines that were left out, or words of a writer between them, may hold its end.
+        let parts = case.messages.iter().map(|m| m.line).chain(case.omitted.iter().copied());
+        if parts.into_iter().any(|l| line < l && l < *boot) {
+            return None;
+        }
         let rule = ("no-return", Area::Phase, Level::Risk);
         Some(
             Finding::new(rule, Confidence::Likely)
