@@ -52,7 +52,9 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
 pub fn above_tables(given: &Given) -> Result<Vec<Judged>> {
     let mut out = doctor(given)?;
     let wrong = |f: &Finding| f.level != Level::Note && f.area != Area::Domain;
-    if let [judged] = &mut out[..]
+    // Tables of a folder may be of another of its files.
+    if let ([judged], [path]) = (&mut out[..], given.paths())
+        && !path.is_dir()
         && let Some(Faults { mut found, .. }) = faults(given)?
     {
         found.retain(wrong);
@@ -85,7 +87,7 @@ pub fn checked(given: &Given) -> Result<Vec<Judged>> {
         };
         let name = safe(&path.display().to_string()).into_owned();
         // Standard input has a name of its own.
-        let alone = one.is_none() && out.len() == 1;
+        let alone = path.as_os_str() == "-" && one.is_none() && out.len() == 1;
         match out.iter_mut().find(|j| alone || j.name == name) {
             Some(judged) => {
                 judged.report.join(found);

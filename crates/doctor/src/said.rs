@@ -113,7 +113,7 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     let plain = |m: &Message| has_errno(&m.text) || m.has("*ERROR*");
     for (_, list) in &mut of {
         let numbers = list.iter().filter(|m| plain(m)).count();
-        if numbers == 0 || list.len() < MOST {
+        if numbers == 0 || list.len() < CROWD {
             list.retain(|m| plain(m));
         }
     }
@@ -171,7 +171,7 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
 /// So many errors of one device in a sleep are no chance. Ours.
 const MANY: usize = 3;
 /// Of so many one with a number is enough.
-const MOST: usize = 4;
+const CROWD: usize = 4;
 /// So many are enough where the writer says that something is dead behind the sleep.
 const FEW: usize = 2;
 

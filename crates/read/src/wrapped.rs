@@ -2,19 +2,11 @@
 
 use crate::event::Kind;
 use crate::ftrace::line::scan;
+use crate::storage::loose::unquoted;
 use memchr::memmem;
 
 /// No mail is longer; a trace of that size was not wrapped.
 const LONGEST: usize = 1 << 20;
-
-/// A line without the marks of a quotation.
-fn unquoted(line: &[u8]) -> &[u8] {
-    let mut line = line;
-    while let [b'>' | b' ' | b'\t', rest @ ..] = line {
-        line = rest;
-    }
-    line.trim_ascii_end()
-}
 
 /// Whether a line has an event that somebody knows.
 fn is_event(line: &[u8]) -> bool {

@@ -295,8 +295,21 @@ fn against<'a>(case: &'a Case, rows: &[Compared]) -> Option<(String, &'a Message
     // Of a share or a rate nobody says here which way is better.
     let cost = |r: &&Compared| {
         let lower = r.name.to_ascii_lowercase();
-        let other =
-            ["%", "/s", "residency", "score", "fps", "iops", "c-state", "hit", "throughput"];
+        let other = [
+            "%",
+            "/s",
+            "residency",
+            "score",
+            "fps",
+            "iops",
+            "c-state",
+            "hit",
+            "throughput",
+            "sample",
+            "runs",
+            "count",
+            "entries",
+        ];
         !other.iter().any(|w| lower.contains(w)) && !r.figures.iter().any(|f| f.text.contains('%'))
     };
     let rises = |r: &&Compared| {
@@ -304,10 +317,13 @@ fn against<'a>(case: &'a Case, rows: &[Compared]) -> Option<(String, &'a Message
         by(was, is).is_some_and(|by| by > RISES)
     };
     let worse: Vec<String> = rows.iter().filter(cost).filter(rises).map(told).collect();
+    if worse.is_empty() {
+        return None;
+    }
     let own = |m: &Message| case.quoted.binary_search(&m.line).is_err();
     let (claim, m) = sentence::first(case, CLAIM, &own, &|s, _| claims_all(s))?;
     let verb = if worse.len() == 1 { "goes" } else { "go" };
-    (!worse.is_empty()).then(|| (format!(" Against \"{claim}\" {verb} {}.", worse.join(", ")), m))
+    Some((format!(" Against \"{claim}\" {verb} {}.", worse.join(", ")), m))
 }
 
 /// So many bytes of such a sentence are quoted.

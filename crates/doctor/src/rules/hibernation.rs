@@ -38,9 +38,10 @@ fn loading(case: &Case, out: &mut Vec<Finding>) {
         "Restoring platform NVS memory",
     ];
     let kernel = |m: &&Message| m.trust.is_of_a_kernel();
-    let begin = case.messages.iter().filter(kernel);
-    let Some(first) = begin.clone().find(|m| BEGINS.iter().any(|w| m.says(w))) else { return };
-    let mut after = begin.filter(|m| m.line > first.line);
+    let begins = |m: &&Message| kernel(m) && BEGINS.iter().any(|w| m.says(w));
+    let mut said = case.messages.having_any(&BEGINS).map(|(_, m)| m);
+    let Some(first) = said.find(begins) else { return };
+    let mut after = case.messages.iter().filter(kernel).filter(|m| m.line > first.line);
     let told = out.iter().any(|f| f.id.starts_with("hib-"));
     if told || after.any(|m| ENDS.iter().any(|w| m.has(w)) || m.says("suspend entry")) {
         return;
@@ -429,13 +430,17 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
     let locked = of("ibernation is restricted; see man kernel_lockdown");
     if !locked.is_empty() {
         // Somebody asked, and got that for an answer.
-        let asked = ["Operation not permitted", "systemd-hibernate.service: Failed"];
-        let refused = asked.iter().any(|w| case.messages.has(w));
-        let level = if refused { Level::Broken } else { Level::Note };
+        let asked = [
+            "System resumed again: Operation not permitted",
+            "write error: Operation not permitted",
+            "systemd-hibernate.service: Failed",
+        ];
+        let refused = case.messages.having_any(&asked).next().map(|(_, m)| m);
+        let level = if refused.is_some() { Level::Broken } else { Level::Note };
         let f = Finding::new(("hib-locked", Area::Hibernation, level), Confidence::Certain)
             .says("The kernel is locked down, as Secure Boot asks, and lets nobody hibernate.")
             .look("Sleep in another mode; hibernation needs a kernel that is not locked down (cat /sys/kernel/security/lockdown).")
-            .shown_by(lines(locked));
+            .shown_by(lines(locked.into_iter().chain(refused)));
         out.push(f);
     }
     let failed = of("-error on swap-device (");

@@ -275,6 +275,9 @@ fn unprepared(case: &Case, out: &mut Vec<Finding>) {
 
 /// `Last suspend in deepest state for 758373565us`, against how long it slept.
 fn deepest(case: &Case, out: &mut Vec<Finding>) {
+    if !case.messages.has("in deepest state for") {
+        return;
+    }
     let lengths = turns::lengths(case);
     for a in &case.attempts {
         let line = case.messages[a.first].line;

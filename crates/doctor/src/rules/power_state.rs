@@ -15,6 +15,17 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     refused(case, out);
 }
 
+/// The devices that messages are of, each once.
+fn owners(said: &[&Message]) -> Vec<Device> {
+    let mut devices: Vec<Device> = Vec::new();
+    for device in said.iter().map(|m| owner(&m.text)) {
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    devices
+}
+
 /// What a device said instead of the state that was asked of it: `refused to change power state
 /// from D0 to D3hot`, `Refused to change power state, currently in D3` before 5.9
 /// (drivers/pci/pci.c:pci_raw_set_power_state, pci_set_low_power_state, 6.12): it answers, and
@@ -42,13 +53,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
             .filter(|m| states(m).is_some_and(|(from, _)| (from == "D0") == down))
             .collect();
         let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
-        let mut devices: Vec<Device> = Vec::new();
-        for m in &said {
-            let device = owner(&m.text);
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
-        }
+        let devices = owners(&said);
         let who = say::devices(&devices);
         let half = if down { Direction::Suspend } else { Direction::Resume };
         let level = if down { Level::Risk } else { Level::Broken };
@@ -101,13 +106,7 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
         let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
-        let mut devices: Vec<Device> = Vec::new();
-        for m in &said {
-            let device = owner(&m.text);
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
-        }
+        let devices = owners(&said);
         // A port that did not answer either, right beside them: what goes away takes its port along.
         let near: Vec<&Message> = case
             .messages

@@ -20,10 +20,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut said = case.messages.having(GONE).filter(|(_, m)| m.trust.is_of_a_kernel());
     let Some((at, first)) = said.next() else { return };
     let times = 1 + said.count();
-    let before = case.messages[at.saturating_sub(NEAR)..at].iter().rev();
-    let own = |m: &&Message| m.trust.is_of_a_kernel() && said::has_errno(&m.text);
-    let cause = before.clone().find(own);
-    let device = cause.map(|m| owner(&m.text)).filter(|d| !d.name.is_empty());
+    // Whoever spoke right before is the driver that could not; an error of another is not its own.
+    let kernel = |m: &&Message| m.trust.is_of_a_kernel() && !m.has("cut here");
+    let before = case.messages[at.saturating_sub(NEAR)..at].iter().rev().filter(kernel);
+    let device = before.clone().next().map(|m| owner(&m.text)).filter(|d| !d.name.is_empty());
+    let of_it = |m: &Message| device.as_ref() == Some(&owner(&m.text));
+    let cause = before.clone().find(|m| of_it(m) && said::has_errno(&m.text));
+    let device = device.filter(|_| cause.is_some());
     let who = device.as_ref().map_or("A radio".into(), say::device);
     let why =
         cause.map_or(String::new(), |m| format!(" Its driver says before: \"{}\".", m.text.trim()));
@@ -53,5 +56,9 @@ mod tests {
         assert!(f.sentence.starts_with("0000:02:00.0 (elmwifi) did not start again"), "{f:?}");
         judge(&Case::of_log(&log[..1]), &mut out);
         assert_eq!(out.len(), 1);
+        out.clear();
+        let other = [log[0], (2, "oak 0000:09:00.0: link is up"), (3, text)];
+        judge(&Case::of_log(&other), &mut out);
+        assert!(out[0].sentence.starts_with("A radio did not start again"), "{out:?}");
     }
 }

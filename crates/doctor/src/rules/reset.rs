@@ -37,7 +37,8 @@ fn parted(case: &Case) -> Option<Finding> {
     let disk = |text: &str| text.to_ascii_lowercase().contains("hibernat");
     case.boots.iter().find_map(|boot| {
         let near = |line: u64| line < *boot && line + NEAR >= *boot;
-        let entry = case.attempts.iter().find_map(|a| {
+        let begun = case.attempts.iter().rfind(|a| case.messages[a.first].line < *boot);
+        let entry = begun.and_then(|a| {
             let last = case.of(a).iter().rfind(|m| m.line < *boot)?;
             let last = Some(last).filter(|m| near(m.line) && m.trust.is_of_a_kernel())?;
             (!a.closed && a.mode != "hibernation").then_some(last)

@@ -398,9 +398,7 @@ struct Reader<'t> {
 impl Reader<'_> {
     /// Another machine goes on with no sleep of the one before.
     fn comes_from(&mut self, host: &[u8]) {
-        let is_name = host.iter().any(u8::is_ascii_alphabetic)
-            && host.iter().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));
-        if !is_name || self.host == host {
+        if !prefix::is_host(host) || self.host == host {
             return;
         }
         if !self.host.is_empty() && self.log.t.open_serial() != 0 {

@@ -210,6 +210,13 @@ fn device_file<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     Some(line[end + 1..].trim_ascii_start())
 }
 
+/// Whether it can be the name of a machine: where nobody wrote one, a time or a number stands in
+/// its place.
+pub(super) fn is_host(word: &[u8]) -> bool {
+    word.iter().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(b))
+        && word.iter().any(u8::is_ascii_alphabetic)
+}
+
 /// Where the kernel's own time stamp `[   12.345678]` begins at or after
 /// `from`, and what it says. Six digits, as `print_time` of
 /// kernel/printk/printk.c has them.

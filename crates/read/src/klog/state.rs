@@ -220,10 +220,8 @@ impl<'t> Log<'t> {
         }
         self.when = Some(when);
         let words = self.t.names().add_bytes(r.said);
-        // Where nobody wrote a name, a time or a number stands in its place.
-        let is_name = r.host.iter().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(b))
-            && r.host.iter().any(u8::is_ascii_alphabetic);
-        let host = self.t.names().add_bytes(if is_name { r.host } else { b"" });
+        let host = if prefix::is_host(r.host) { r.host } else { b"" };
+        let host = self.t.names().add_bytes(host);
         let log = self.logs.len() as u32 - 1;
         if let Some(c) = self.t.current() {
             c.cycle.log = log;

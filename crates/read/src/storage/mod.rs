@@ -28,7 +28,7 @@ mod devfreq;
 mod fio;
 mod fiotext;
 mod knobs;
-mod loose;
+pub(crate) mod loose;
 mod lttng;
 pub mod measured;
 mod nvme;
