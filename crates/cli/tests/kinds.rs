@@ -405,3 +405,14 @@ fn a_crash_behind_a_long_sleep_is_of_its_return() {
         says("check", &text, &["elm_start"], &["Nothing wrong"]);
     }
 }
+
+#[test]
+fn a_number_in_parentheses_is_no_round() {
+    for text in [
+        "Failed to set elm state: RESUME(7) ret: -110 blocks suspend\n",
+        "# Failed after update: Oakland (41) suspend\n",
+        "[BUG] failed to resume: error -110 after RESUME(7)\n",
+    ] {
+        says("check", text, &[], &["Round"]);
+    }
+}

@@ -83,11 +83,27 @@ fn is_times(word: &str) -> bool {
     TIMES.iter().any(|t| word.starts_with(t)) || matches!(word, "s3" | "s2idle" | "sleeps")
 }
 
+/// A sentence without the numbers that stand alone in parentheses: `RESUME(7)` is a state of a
+/// driver, `Fedora (41)` a release, and neither is a round.
+fn without_asides(lower: &str) -> String {
+    let mut out = String::with_capacity(lower.len());
+    let mut rest = lower;
+    while let Some((front, behind)) = rest.split_once('(') {
+        out.push_str(front);
+        let aside = behind.split_once(')');
+        let number = aside.filter(|a| !a.0.is_empty() && a.0.bytes().all(|b| b.is_ascii_digit()));
+        out.push_str(if number.is_some() { " - " } else { "(" });
+        rest = number.map_or(behind, |a| a.1);
+    }
+    out + rest
+}
+
 /// The round that somebody says failed, by its number.
 fn round(text: &str, lower: &str) -> Option<Round> {
     if !(has(lower, HUNG) || has(lower, "fail|timed out")) {
         return None;
     }
+    let lower = without_asides(lower);
     let words: Vec<&str> = lower
         .split([' ', ',', ';', '(', ')'])
         .map(|w| w.trim_end_matches(['.', ':', '!']))
@@ -316,6 +332,9 @@ mod tests {
             ("the 2nd monitor failed to resume", None),
             ("it failed after 3 minutes of sleep", None),
             ("It no longer hangs after 30 suspend cycles.", None),
+            ("Failed to set the state: RESUME(9) ret: -110 blocks suspend", None),
+            ("Suspend failed after update: Oakland (17) suspend", None),
+            ("Suspend hung after a night (412 cycles)", Some((412, None, Person))),
             ("Does it hang after 20 suspends for you too?", None),
             ("Suspend works, but playback failed after 12 iterations.", None),
             ("On resume it fails after 3 attempts to reset the link.", None),

@@ -51,6 +51,10 @@ fn numbered(lower: &str) -> Option<(u64, Option<u64>)> {
         for at in places(lower, word) {
             let glued = lower[..at].ends_with(|c: char| c.is_alphanumeric());
             let rest = &lower[at + word.len()..];
+            // A program's line begins with it: `==== Round(4) ====`, `[12.5] cycle (4)`.
+            let aside = rest.trim_start().starts_with('(');
+            let front = lower[..at].rsplit(']').next().unwrap_or("");
+            let begins = !front.contains(char::is_alphabetic);
             let rest = rest.trim_start_matches([' ', '\t', '(', ':', '#', '=', '[']);
             let Some((n, rest)) = number(rest).filter(|_| !glued) else { continue };
             let rest = rest.trim_start();
@@ -65,7 +69,7 @@ fn numbered(lower: &str) -> Option<(u64, Option<u64>)> {
                 rest.is_empty() || of.is_some() || rest.starts_with([':', ')', ']', ',', '.', '-']);
             // `5 iterations` counts them; versions and times are no rounds.
             let fits = (1..1_000_000).contains(&n) && of.is_none_or(|of| of >= n);
-            if sure && ends && fits {
+            if sure && ends && fits && (!aside || of.is_some() || begins) {
                 return Some((n, of));
             }
         }
@@ -202,6 +206,8 @@ mod tests {
                 "attempt 4 of 5 to resume the download failed",
                 Some((4, Some(5), End::Failed, OfAnything)),
             ),
+            ("==== Round(4) ====", Some((4, None, End::Unknown, OfAnything))),
+            ("mhi: Failed to set state: CYCLE(7) ret: -110 blocks suspend", None),
             ("Running 10 iterations with:", None),
             ("suspend 5 devices", None),
         ] {
