@@ -416,3 +416,21 @@ fn a_number_in_parentheses_is_no_round() {
         says("check", text, &[], &["Round"]);
     }
 }
+
+#[test]
+fn a_restore_that_fails_is_no_sleep_that_failed() {
+    let text = "[   19.124757] PM: resume from hibernation\n\
+        [   19.185972] Freezing user space processes ... \n\
+        [   39.188867] Freezing of tasks failed after 20.002 seconds (1 tasks refusing to freeze, wq_busy=0):\n\
+        [   39.198921] elmd            D    0   592    368 0x00004006\n\
+        [   39.350895] OOM killer enabled.\n\
+        [   39.350895] Restarting tasks ... done.\n\
+        [   39.420402] PM: resume from hibernation failed (-16)\n";
+    let told = "The restore from hibernation failed: ";
+    says("check", text, &[told, "The reason stands before it: elmd"], &["This sleep"]);
+    says("show", text, &[told], &["This sleep failed"]);
+    let last = text.lines().last().unwrap_or_default();
+    says("check", last, &[told, "error -16 (EBUSY"], &["nothing to analyse"]);
+    let boot = "[    2.832865] PM: Image not found (code -22)\n[    3.100000] elm 1-4: found\n";
+    says("check", boot, &["A boot looked for an image", "found none"], &["Broken", "failed"]);
+}

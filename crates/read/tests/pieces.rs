@@ -466,7 +466,8 @@ fn a_hibernation_whose_boot_finds_no_image_is_told() {
     let boot = "Nov 09 07:00:11 rook kernel: Linux version 6.11.4 (b@x) #1 SMP\n\
         Nov 09 07:00:13 rook kernel: PM: Image not found (code -22)\n";
     assert_eq!(ids(&[entry, boot].concat()), ["hib-no-image"]);
-    assert_eq!(ids(boot), [""; 0], "every boot without an image says so");
+    assert_eq!(ids(boot), ["hib-none-found"], "every boot without an image says so");
+    assert_eq!(found(boot), [("hib-none-found", Level::Note)]);
     let loaded = boot.replace("Image not found (code -22)", "Image loading progress:   0%");
     assert!(!ids(&[entry, &loaded].concat()).contains(&"hib-no-image"));
 }

@@ -1,6 +1,6 @@
 //! Hibernation (kernel/power/hibernate.c, snapshot.c, swap.c).
 
-use super::abort;
+use super::{abort, restore};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
@@ -281,15 +281,10 @@ fn reads(m: &Message) -> bool {
     WORDS.iter().any(|w| m.has(w))
 }
 
-/// The error with which a kernel gave up to come back from its image: `Error -14 resuming`, `resume
-/// from hibernation failed (-14)` (kernel/power/hibernate.c, 6.1 to 7.3).
+/// The error with which a kernel gave up to come back from its image.
 fn resume_error(case: &Case) -> Option<(i32, &Message)> {
-    case.messages.having_any(&["Error -", "resume from hibernation failed ("]).find_map(|(_, m)| {
-        let old = || m.after("Error ").and_then(|r| r.strip_suffix(" resuming"));
-        let new = m.after("resume from hibernation failed (").and_then(|r| r.strip_suffix(')'));
-        let error = new.or_else(old)?.trim().parse().ok().filter(|n: &i32| *n < 0)?;
-        m.trust.is_of_a_kernel().then_some((error, m))
-    })
+    let said = case.messages.having_any(&restore::WORDS).map(|(_, m)| m);
+    said.filter(|m| m.trust.is_of_a_kernel()).find_map(|m| Some((restore::error(m)?, m)))
 }
 
 /// An image that could not be read, where the kernel says no more than these lines.

@@ -33,6 +33,7 @@ pub(crate) mod powerstat;
 mod radio;
 pub(crate) mod ready;
 pub(crate) mod reset;
+mod restore;
 mod rpm;
 mod sata;
 mod source;
@@ -54,7 +55,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 37] = [
+pub(crate) const ALL: [Rule; 38] = [
     freezer::judge,
     abort::judge,
     power_state::judge,
@@ -68,6 +69,7 @@ pub(crate) const ALL: [Rule; 37] = [
     gpe::judge,
     phase::judge,
     hibernation::judge,
+    restore::judge,
     unit::judge,
     sync::judge,
     disk::judge,

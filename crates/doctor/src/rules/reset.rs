@@ -377,11 +377,6 @@ fn none_found(case: &Case, out: &mut Vec<Finding>) {
         .filter_map(|m| Some((m, m.after(WORDS)?.split(')').next()?.parse().ok()?)))
         .collect();
     let Some((_, first)) = said.first() else { return };
-    let writes =
-        |m: &Message| m.trust == Trust::Prose && m.text.to_ascii_lowercase().contains("hibern");
-    if !case.messages.iter().any(writes) {
-        return;
-    }
     let mut codes: Vec<String> = Vec::new();
     for told in said.iter().map(|s| dormouse_base::say::told(s.1)) {
         if !codes.contains(&told) {
@@ -395,7 +390,7 @@ fn none_found(case: &Case, out: &mut Vec<Finding>) {
     out.push(
         Finding::new((NOT_FOUND, Area::Hibernation, Level::Note), Confidence::Certain)
             .says(format!(
-                "A start of the kernel found no image where it looked: {}.{open} Behind a hibernation its session is lost; every other start says so too.",
+                "A boot looked for an image of a hibernation and found none: {}.{open} Behind a hibernation its session is lost; every other boot says so too.",
                 codes.join(", ")
             ))
             .look("Compare resume= and resume_offset= with swapon --show and filefrag -v of the swap file, and give the last lines of the boot before: whether the image was written.")

@@ -118,6 +118,10 @@ pub(crate) fn not_resumed<'a>(
 pub fn failed(capture: &Capture, cycle: &Cycle) -> Option<String> {
     match cycle.outcome {
         Outcome::Slept | Outcome::Partial => None,
+        // The kernel that reads an image puts nothing to sleep.
+        _ if cycle.reads_image => {
+            Some(format!("The restore from hibernation failed: {}.", outcome(capture, cycle)))
+        }
         _ => Some(format!("This sleep failed: {}.", outcome(capture, cycle))),
     }
 }
