@@ -43,11 +43,15 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
     };
     let asleep = case.attempts.iter().map(|a| a.first..a.end);
     let asleep: Vec<_> = asleep.collect();
+    // Lines of the core tell where a part of an attempt goes on.
+    let stages = (!case.parts.is_empty() && case.messages.has(WORDS))
+        .then(|| stage::Stages::new(&case.messages));
+    let half = |at: usize| stages.as_ref()?.at(at, &[]).map(|s| s.direction);
     for down in [true, false] {
-        let said = case
-            .messages
-            .having(WORDS)
-            .filter(|(at, m)| m.trust.is_of_a_kernel() && asleep.iter().any(|a| a.contains(at)));
+        let way = if down { Direction::Suspend } else { Direction::Resume };
+        let inside = |at: &usize| asleep.iter().any(|a| a.contains(at)) || half(*at) == Some(way);
+        let said = case.messages.having(WORDS);
+        let said = said.filter(|(at, m)| m.trust.is_of_a_kernel() && inside(at));
         let said: Vec<&Message> = said
             .map(|s| s.1)
             .filter(|m| states(m).is_some_and(|(from, _)| (from == "D0") == down))
@@ -55,7 +59,6 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
         let devices = owners(&said);
         let who = say::devices(&devices);
-        let half = if down { Direction::Suspend } else { Direction::Resume };
         let level = if down { Level::Risk } else { Level::Broken };
         let to = to.map_or_else(String::new, |to| format!(" for {to}"));
         let says = match down {
@@ -70,7 +73,7 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
             .of_devices(devices)
             .says(says)
             .look("Look in the lines before for errors of its driver, of its firmware or of the port above it.");
-        out.push(f.when(Some(half), None).at(half.name()).shown_by(lines(said)));
+        out.push(f.when(Some(way), None).at(way.name()).shown_by(lines(said)));
     }
 }
 
