@@ -57,7 +57,8 @@ fn of(
     let cycles = || captures.iter().flat_map(|c| &c.cycles);
     let booted = cases.iter().flat_map(|c| &c.messages).filter_map(startup).next_back();
     powers.boot = powers.boot.or(booted);
-    let trips = trips(cycles());
+    // The kernel that reads an image puts nothing to sleep.
+    let trips = trips(cycles().filter(|c| !c.reads_image));
     let costs = Way::ALL
         .into_iter()
         .filter_map(|way| Some((way, cost(way, trips.get(&way), &powers)?)))
@@ -69,7 +70,8 @@ fn of(
     let mut why: Vec<_> = said.cloned().chain(measured).collect();
     why.sort_by_key(|f| f.level);
     why.dedup_by_key(|f| f.id);
-    let most = trips.iter().max_by_key(|(_, t)| t.slept).filter(|(_, t)| t.slept > 0);
+    let named = trips.iter().filter(|(way, _)| **way != Way::Unnamed);
+    let most = named.max_by_key(|(_, t)| t.slept).filter(|(_, t)| t.slept > 0);
     let days = most.map(|(way, t)| (*way, days(*way, t, &powers)));
     let mut images: Vec<Image> = Vec::new();
     for s in cycles().flat_map(|c| &c.image).filter(|s| s.bytes > 0) {

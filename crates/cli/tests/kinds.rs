@@ -442,3 +442,18 @@ fn a_restore_that_fails_is_no_sleep_that_failed() {
     let boot = "[    2.832865] PM: Image not found (code -22)\n[    3.100000] elm 1-4: found\n";
     says("check", boot, &["A boot looked for an image", "found none"], &["Broken", "failed"]);
 }
+
+#[test]
+fn an_attempt_whose_mode_no_line_names_is_counted() {
+    let old = "[   10.000000] PM: suspend entry 2016-04-27 04:00:00.448241184 UTC\n\
+        [   10.020000] Freezing user space processes ... (elapsed 0.006 seconds) done.\n\
+        [   10.040000] Suspending console(s) (use no_console_suspend to debug)\n\
+        [   10.060000] PM: Device elm.serial failed to suspend: error -16\n\
+        [   10.060100] PM: Some devices failed to suspend\n\
+        [   10.090000] Restarting tasks ... done.\n\
+        [   10.100000] PM: suspend exit 2016-04-27 04:00:00.536413901 UTC\n";
+    let json = "\"mode\": \"unknown\"";
+    says("show --only modes", old, &["unknown seen 0 1"], &[]);
+    says("show --only modes --json", old, &[json], &[]);
+    says("show --only modes --json", &sleep(""), &[], &[json]);
+}

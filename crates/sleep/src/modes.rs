@@ -79,7 +79,7 @@ impl Powers {
             Way::Deep => self.deep,
             Way::Disk => Some(self.disk),
             Way::Off => Some(self.off),
-            Way::Standby => None,
+            Way::Standby | Way::Unnamed => None,
         }
     }
 }
@@ -97,10 +97,13 @@ pub enum Way {
     Disk,
     /// Switched off, and booted again.
     Off,
+    /// A sleep whose mode the log does not name: kernels before 4.10 of PCs and many of Android
+    /// print none (kernel/power/suspend.c:enter_state).
+    Unnamed,
 }
 
 impl Way {
-    /// All, the shallowest first.
+    /// All that a machine may have, the shallowest first.
     pub const ALL: [Way; 5] = [Way::S2idle, Way::Standby, Way::Deep, Way::Disk, Way::Off];
 
     /// As `/sys/power` names it.
@@ -111,6 +114,7 @@ impl Way {
             Way::Deep => "deep",
             Way::Disk => "hibernation",
             Way::Off => "off",
+            Way::Unnamed => "unknown",
         }
     }
 
@@ -120,7 +124,8 @@ impl Way {
             Mode::Standby => Some(Way::Standby),
             Mode::Deep => Some(Way::Deep),
             Mode::Disk => Some(Way::Disk),
-            _ => None,
+            Mode::Unknown => Some(Way::Unnamed),
+            Mode::PmTest(_) | Mode::Simulated => None,
         }
     }
 }
@@ -159,7 +164,9 @@ fn median(mut list: Vec<Ns>) -> Option<Ns> {
 pub fn trips<'a>(cycles: impl IntoIterator<Item = &'a Cycle>) -> BTreeMap<Way, Trips> {
     let mut by: BTreeMap<Way, Vec<&Cycle>> = BTreeMap::new();
     for c in cycles {
-        if let Some(way) = Way::of(c.mode) {
+        // Of a mode that is not named, a part tells nothing.
+        let part = |way: Way| way == Way::Unnamed && c.outcome == Outcome::Partial;
+        if let Some(way) = Way::of(c.mode).filter(|way| !part(*way)) {
             by.entry(way).or_default().push(c);
         }
     }

@@ -64,9 +64,16 @@ impl Modes {
         let has = |n: &str| o.modes.iter().any(|m| m == n);
         Some(match way {
             Way::Off => true,
+            Way::Unnamed => return None,
             Way::Standby => has("standby") || has("shallow"),
             way => has(way.name()),
         })
+    }
+
+    /// All that is told of: a mode that no line names is, where some sleep has none.
+    fn ways(&self) -> impl Iterator<Item = Way> {
+        let unnamed = self.trips.contains_key(&Way::Unnamed).then_some(Way::Unnamed);
+        Way::ALL.into_iter().chain(unnamed)
     }
 
     fn chosen(&self) -> Option<&str> {
@@ -126,6 +133,8 @@ fn really(m: &Modes) -> String {
                 "What the s2idle sleeps really were is told below.".into()
             } else if s2idle {
                 "How deep the s2idle sleeps were, no counter of a recording tells.".into()
+            } else if m.trips.get(&Way::Unnamed).is_some_and(|t| t.slept > 0) {
+                "No line names the mode of these sleeps, so how deep they were is not known.".into()
             } else {
                 "No s2idle sleep was seen, so how deep it would be is not known.".into()
             }
@@ -155,7 +164,7 @@ fn watts(p: Microwatts) -> String {
 fn table(page: &mut Page, m: &Modes) {
     page.heading("Mode         here     slept  failed  down, ms    up, ms     asleep  really");
     let depth = m.depths();
-    for way in Way::ALL {
+    for way in m.ways() {
         let t = m.trips.get(&way);
         let here = match m.offers(way) {
             Some(false) if t.is_none() => continue,
@@ -385,7 +394,7 @@ pub fn json(m: &Modes) -> Value {
     };
     let days = m.days.iter().flat_map(|(way, list)| list.iter().map(move |d| (way, d)));
     json!({
-        "modes": Way::ALL.map(mode),
+        "modes": m.ways().map(mode).collect::<Vec<_>>(),
         "depths": m.depths().iter().map(|(n, k)| json!({ "depth": n, "sleeps": k })).collect::<Vec<_>>(),
         "why": m.why.iter().map(|f| json!({ "id": f.id, "sentence": f.sentence })).collect::<Vec<_>>(),
         "break_even": pairs(m).iter().map(even).collect::<Vec<_>>(),

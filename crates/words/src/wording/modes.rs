@@ -23,7 +23,7 @@ pub fn trap(way: Way) -> Option<&'static str> {
             "hibernation writes and reads the image; it needs swap and a device to resume from. It \
              is safe against an empty battery."
         }
-        Way::Off => return None,
+        Way::Off | Way::Unnamed => return None,
     })
 }
 
