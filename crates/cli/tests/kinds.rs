@@ -457,3 +457,26 @@ fn an_attempt_whose_mode_no_line_names_is_counted() {
     says("show --only modes --json", old, &[json], &[]);
     says("show --only modes --json", &sleep(""), &[], &[json]);
 }
+
+#[test]
+fn a_clock_that_is_set_on_lengthens_no_sleep() {
+    let line = |at: &str, text: &str| format!("Mar 30 {at} elm kernel: {text}\n");
+    let down: String =
+        DOWN.lines().map(|l| line(&format!("01:59:40.{}", &l[7..13]), &l[15..])).collect();
+    let text = down
+        + &line("01:59:40.600000", "Disabling non-boot CPUs ...")
+        + &line("03:00:01.600000", "PM: Timekeeping suspended for 20.112 seconds")
+        + &line("03:00:01.610000", "Enabling non-boot CPUs ...")
+        + &line("03:00:01.900000", "Restarting tasks ... done.")
+        + &line("03:00:01.910000", "PM: suspend exit");
+    says("check", &text, &["1 attempt to sleep"], &["1 h"]);
+    says("show", &text, &["20.112 s asleep"], &["3620", "1 h"]);
+    // Tasks froze in a moment, and no line prints the sleep.
+    let text = line("01:59:57.900000", "PM: suspend entry (s2idle)")
+        + &line("01:59:58.200000", "Freezing user space processes")
+        + &line("03:00:00.202", "Freezing user space processes completed (elapsed 0.002 seconds)")
+        + &line("03:00:00.207000", "Suspending console(s) (use no_console_suspend to debug)")
+        + &line("03:07:40.900000", "OOM killer enabled.")
+        + &line("03:07:40.903000", "PM: suspend exit");
+    says("check", &text, &["The sleep of the text took 7 min 43 s"], &["1 h"]);
+}

@@ -17,6 +17,7 @@ use dormouse_base::cycle::{Cycle, PhaseSpan};
 use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
+use dormouse_doctor::message::seconds;
 
 const HOUR: i64 = 3_600_000_000_000;
 
@@ -40,6 +41,18 @@ const CATCHING_UP: Ns = Ns::from_ms(100);
 /// From the image that was read to the line behind it a kernel needs less: stopping devices
 /// and copying pages prints lines. More is between two clocks. Chosen, not measured.
 const FROZEN: Ns = Ns(60_000_000_000);
+
+/// A keeper who was frozen writes one line after another within this time.
+const BURST: Ns = Ns::from_ms(1_000);
+
+/// How long the clock stood still, by the line that says so as it goes on
+/// (kernel/time/timekeeping_debug.c:tk_debug_account_sleep_time, 3.10 to 7.3).
+fn slept(text: &[u8]) -> Option<Ns> {
+    const WORDS: [&[u8]; 2] = [b"Timekeeping suspended for ", b"Suspended for "];
+    let at = |w: &&[u8]| text::find(text, w).map(|at| at + w.len());
+    let rest = &text[WORDS.iter().find_map(at)?..];
+    seconds(std::str::from_utf8(rest).ok()?)
+}
 
 /// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
 fn hours(step: Ns) -> Option<Ns> {
@@ -74,12 +87,17 @@ impl Log<'_> {
             self.t.shift_open(Ns::MAX, by);
             self.c.shift(by);
         } else if let Some(last) = last.filter(|_| self.was_timed) {
-            let set = hours(time - last).filter(|_| open && calendar && !beside);
+            // What stood still is printed as it is over.
+            let slept = slept(text).filter(|_| (time - last).0.abs() > BURST.0);
+            let step = time - last - slept.unwrap_or(Ns::ZERO);
+            let set = hours(step).filter(|_| open && calendar && !beside);
             if !calendar && time - last > FROZEN && self.has_read_an_image() {
                 // The clock of the kernel that wrote the image goes on where it stopped.
                 self.skew -= time - last;
                 time = last;
-            } else if let Some(by) = set.filter(|by| *by < Ns::ZERO || self.is_awake(text)) {
+            } else if let Some(by) =
+                set.filter(|by| *by < Ns::ZERO || slept.is_some() || self.is_awake(text))
+            {
                 self.skew -= by;
                 time -= by;
             } else if time + PAUSE < last {

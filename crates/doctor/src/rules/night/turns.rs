@@ -78,10 +78,43 @@ const TOGETHER: i64 = 30_000;
 fn by_kernel(case: &Case, a: &Attempt) -> Option<i64> {
     let stood = stood(case, a);
     let ran = a.exit.zip(a.entry).map_or(0, |(to, from)| (to.0 - from.0).max(0));
+    // Nobody is awake for hours inside an attempt: the clock on the wall was set meanwhile.
+    let calendar = a.entry.is_some_and(|t| t > Ns::CALENDAR);
+    let ran = if calendar && stood > 0 { ran - hours(ran - stood) } else { ran };
     // Stamps that went on have in them what timekeeping counts once more.
     let went_on = jumps(case, a).saturating_mul(1_000_000) >= stood;
     let stood_beside = if went_on && ran >= stood { 0 } else { stood };
     (stood > 0).then(|| stood_beside.saturating_add(ran) / 1_000_000)
+}
+
+/// So many whole hours, in ns, are in a time that should be next to none: a clock was set on, as
+/// summer time does it.
+fn hours(ns: i64) -> i64 {
+    const ONE: i64 = HOUR * 1_000_000;
+    let whole = ns.max(0) / ONE * ONE;
+    if ns - whole <= BESIDE { whole } else { 0 }
+}
+
+/// Beside whole hours so much may have passed, in ns.
+const BESIDE: i64 = 60_000_000_000;
+
+/// How far the clock on the wall was set on in a turn, in ms: tasks froze in a moment, says the
+/// kernel, and its stamps say that it took hours (kernel/power/process.c:try_to_freeze_tasks,
+/// 6.3 to 7.3). A keeper who was frozen with them writes the rest at once.
+fn set_on(case: &Case, t: &Turn<'_>) -> i64 {
+    const REST: Ns = Ns(2_000_000_000);
+    let said = messages_of(case, t, 0);
+    let step = |w: &[Message]| {
+        let took = w[1].says("Freezing ").then(|| w[1].after("completed (elapsed ")).flatten()?;
+        let gap = passed(&w[0], &w[1])?.0 - seconds(took)?.0;
+        Some(hours(if w[0].says("Freezing ") { gap } else { 0 })).filter(|h| *h > 0)
+    };
+    let Some((at, by)) = said.windows(2).enumerate().find_map(|(at, w)| Some((at, step(w)?)))
+    else {
+        return 0;
+    };
+    let rest = said.last().and_then(|last| passed(&said[at + 1], last));
+    if rest.is_some_and(|r| r >= REST) { by / 1_000_000 } else { 0 }
 }
 
 /// How far the stamps of an attempt go on behind the last words of its way down, in ms
@@ -141,6 +174,11 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
         Some((case.messages[a.first].line, by_kernel(case, a).or_else(|| by_jump(case, a))?))
     };
     let slept = |a: &&Attempt| a.closed && !a.inside && !abort::ended_early(case, a);
+    // What the kernel itself printed is no less than it was.
+    let printed = |line: u64| {
+        let own = case.attempts.iter().find(|a| case.messages[a.first].line == line);
+        own.map_or(0, |a| stood(case, a) / 1_000_000)
+    };
     let told = case.attempts.iter().filter(slept).filter_map(own);
     let mut told: Vec<(u64, i64)> = told.collect();
     // In a text that stands the newest line first the last sleep is the first.
@@ -151,9 +189,9 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
         let lines = t.begin.line.min(t.end.line)..=t.begin.line.max(t.end.line);
         match told.iter_mut().find(|k| lines.contains(&k.0)) {
             // Stamps of an attempt may be of the wall clock, which counts the sleep already.
-            Some(k) if k.1 > wall + STAMP => k.1 = wall,
+            Some(k) if k.1 > wall + STAMP => k.1 = wall.max(printed(k.0)),
             Some(_) => {}
-            None => told.push((t.begin.line, wall)),
+            None => told.push((t.begin.line, wall - set_on(case, &t))),
         }
     }
     let thawed = case
