@@ -480,3 +480,19 @@ fn a_clock_that_is_set_on_lengthens_no_sleep() {
         + &line("03:07:40.903000", "PM: suspend exit");
     says("check", &text, &["The sleep of the text took 7 min 43 s"], &["1 h"]);
 }
+
+#[test]
+fn what_two_machines_log_side_by_side_is_two_sleeps() {
+    let line = |at: &str, host: &str, text: &str| {
+        format!("2025-01-21T19:14:{at}+01:00 {host} kernel: {text}\n")
+    };
+    let text = line("05.001004", "elm", "PM: suspend entry (s2idle)")
+        + &line("05.090004", "oak", "PM: suspend entry (deep)")
+        + &line("05.021220", "elm", "Freezing user space processes")
+        + &line("05.118330", "oak", "Filesystems sync: 0.027 seconds")
+        + &line("05.404120", "elm", "a 1-2: PM: failed to suspend async: error -16")
+        + &line("05.520004", "oak", "PM: suspend devices took 0.390 seconds")
+        + &line("05.501110", "elm", "PM: suspend exit")
+        + &line("21.774110", "oak", "PM: suspend exit");
+    says("check", &text, &["The text has 2 attempts to sleep.", "line 5"], &["no end there"]);
+}

@@ -183,8 +183,19 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     (case.boots, case.omitted, case.noted, case.quoted) = (boots, omitted, noted, quoted);
-    case.night = night::read(bytes);
-    case.way = if newest_first {
+    let several = if newest_first { None } else { klog::one_by_one(bytes) };
+    if let Some((bytes, numbers)) = &several {
+        let number = |line: u64| numbers.get(line as usize - 1).copied().unwrap_or(line);
+        case.night = night::read(bytes);
+        case.night.items.iter_mut().for_each(|i| i.line = number(i.line.max(1)));
+        case.way = way::read(&Asked::of(bytes));
+        case.way.renumber(number);
+    } else {
+        case.night = night::read(bytes);
+    }
+    case.way = if several.is_some() {
+        case.way
+    } else if newest_first {
         case.night.clocks_turn();
         let (bytes, numbers) = klog::turned(bytes);
         let mut way = way::read(&Asked::of(&bytes));

@@ -15,6 +15,7 @@ mod grain;
 mod halves;
 mod heading;
 mod held;
+mod hosts;
 mod image;
 mod journal;
 mod last;
@@ -45,6 +46,7 @@ pub(crate) use dress::is_shown;
 pub(crate) use example::Examples;
 use journal::{Collector, Step};
 pub(crate) use journal::{as_lines, by_lines};
+pub(crate) use hosts::one_by_one;
 pub use last::last_words;
 pub(crate) use order::{MARKS, turned};
 pub use prefix::{Record, order_of};
@@ -124,6 +126,8 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
     let newest_first = order::newest_first(bytes);
     if newest_first {
         order::backwards(bytes, &mut |text, at| lines.text(text, at, take));
+    } else if let Some(blocks) = hosts::apart(bytes) {
+        blocks.into_iter().for_each(|(text, at)| lines.text(text, at, take));
     } else {
         lines.text(bytes, 1, take);
     }
