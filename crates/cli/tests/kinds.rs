@@ -496,3 +496,18 @@ fn what_two_machines_log_side_by_side_is_two_sleeps() {
         + &line("21.774110", "oak", "PM: suspend exit");
     says("check", &text, &["The text has 2 attempts to sleep.", "line 5"], &["no end there"]);
 }
+
+#[test]
+fn a_bar_quotes_as_a_mail_does() {
+    let barred = |text: &str| text.lines().map(|l| format!("| {l}\n")).collect::<String>();
+    let calls = "rtw 0000:3b:00.0: PM: calling pci_pm_resume @ 5120, parent: 0000:00:1c.4\n\
+        rtw 0000:3b:00.0: PM: pci_pm_resume returned 0 after 1480233 usecs\n\
+        PM: resume of devices complete after 1502.114 msecs\n";
+    let must = ["Resume at least 1.502 s: 0000:3b:00.0 (rtw) took longest, 1.480 s"];
+    says("show", &format!("Without stamps:\n\n{}", barred(calls)), &must, &["| rtw"]);
+    let file = "/sys/devices/platform/ff96.i2c/power";
+    let files =
+        format!("{file}/control:auto\n{file}/runtime_status:active\n{file}/runtime_usage:1\n");
+    let text = format!("The controller:\n\n{}", barred(&files));
+    says("show --only runtime", &text, &["ff96.i2c", "in use, count 1"], &[]);
+}

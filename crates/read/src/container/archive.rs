@@ -51,7 +51,7 @@ fn member(
     match unpack(Path::new(&name), bytes, limits) {
         Ok(unpacked) => {
             let bytes = unpacked.bytes.as_deref().unwrap_or(bytes);
-            let mail = mail::unpacked(bytes);
+            let mail = mail::as_sent(bytes);
             let bytes = mail.as_deref().unwrap_or(bytes);
             let damage = cut.or(unpacked.damage);
             let source = Source { name: &name, group: &group, bytes, damage };

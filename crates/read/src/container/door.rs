@@ -170,7 +170,7 @@ impl Door {
             return Ok(opened);
         }
         let Unpacked { bytes, damage } = unpack(path, &opened.raw, &self.limits)?;
-        let mail = mail::unpacked(bytes.as_deref().unwrap_or(&opened.raw));
+        let mail = mail::as_sent(bytes.as_deref().unwrap_or(&opened.raw));
         opened.unpacked = mail.or(bytes).map(Arc::new);
         opened.damage = damage;
         opened.whole = true;

@@ -20,10 +20,17 @@ enum Packed {
     Base64,
 }
 
+/// A text as it was before somebody sent it: [`unpacked`], and without bars that quote; `None` if
+/// it is that already.
+pub(super) fn as_sent(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mail = unpacked(bytes);
+    super::bars::without(mail.as_deref().unwrap_or(bytes)).or(mail)
+}
+
 /// The text of a mail or of several (mbox), with packed bodies unpacked; `None`
 /// if nothing is packed. A line of quoted-printable that was copied out of its
 /// mail is known by its soft breaks.
-pub(super) fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
+fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
     let head = &bytes[..bytes.len().min(HEAD)];
     let mails = header(head, b"content-transfer-encoding:").is_some();
     if mails {

@@ -1,6 +1,7 @@
 //! From names to bytes: files, folders, standard input, archives, compression, mails.
 
 mod archive;
+mod bars;
 mod compress;
 mod dictionary;
 mod door;
