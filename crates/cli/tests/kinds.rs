@@ -511,3 +511,17 @@ fn a_bar_quotes_as_a_mail_does() {
     let text = format!("The controller:\n\n{}", barred(&files));
     says("show --only runtime", &text, &["ff96.i2c", "in use, count 1"], &[]);
 }
+
+#[test]
+fn a_line_of_turbostat_that_breaks_off_is_lost() {
+    let head = "Core\tCPU\tAvg_MHz\tBusy%\tBzy_MHz\tCPU%c1\tCPU%c7\tPkg%pc8\tPkgWatt\n\
+        -\t-\t402\t20.11\t2001\t4.20\t74.10\t0.40\t6.80\n\
+        0\t0\t31\t2.10\t1490\t5.10\t92.00\t0.40\t6.80\n\
+        0\t1\t22\t1.50\t1480\t3.40\t94.10\n";
+    let rest = "1\t3\t25\t1.70\t1470\t3.30\t94.00\n";
+    let lost = "1 line of this table could not be read";
+    let cut = format!("{head}1\t2\t1531\n{rest}");
+    says("show --only idle", &cut, &[lost, "nothing is claimed"], &["CPU 0 was awake most"]);
+    let whole = format!("{head}1\t2\t25\t1.80\t1470\t3.20\t94.00\n{rest}");
+    says("show --only idle", &whole, &[], &[lost]);
+}

@@ -296,6 +296,49 @@ fn is_impossible(row: &Row) -> bool {
     sum(&mut { shares }) > WHOLE || sum(&mut { package }) > WHOLE
 }
 
+/// How much of a package stands in the line of a CPU: all of it in that of its first, the core's
+/// in that of the core's first, and of a further thread its own (turbostat.c:format_counters).
+fn levels(cpus: &[Row]) -> Vec<u8> {
+    let place = |r: &Row, c: &str| r.get(c).copied();
+    let level = |at: usize| {
+        let same = |c| at > 0 && place(&cpus[at], c) == place(&cpus[at - 1], c);
+        match (same("Package"), same("Core")) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
+        }
+    };
+    (0..cpus.len()).map(level).collect()
+}
+
+/// Takes lines of CPUs out that break off: they have no more than half of the cells that others
+/// have of which as much is known, or less. How many they were.
+fn broken_off(run: &mut Run) -> u64 {
+    let mut lost = 0;
+    let rows = |run: &Run| -> Vec<(u8, usize)> {
+        let of = |cpus: &[Row]| levels(cpus).into_iter().zip(cpus.iter().map(Row::len)).collect();
+        run.intervals.iter().flat_map(|i| -> Vec<(u8, usize)> { of(&i.cpus) }).collect()
+    };
+    let all = rows(run);
+    let short = |at: usize, (level, len): (u8, usize)| {
+        let others = all.iter().enumerate().filter(|o| o.0 != at && o.1.0 <= level);
+        let mut others: Vec<usize> = others.map(|o| o.1.1).collect();
+        others.sort_unstable();
+        others.get(others.len() / 2).is_some_and(|median| len * 2 <= *median)
+    };
+    let mut gone: Vec<bool> = all.iter().enumerate().map(|(at, row)| short(at, *row)).collect();
+    gone.reverse();
+    for interval in &mut run.intervals {
+        interval.cpus.retain(|_| {
+            let is = gone.pop().unwrap_or(false);
+            lost += u64::from(is);
+            !is
+        });
+    }
+    run.lost += lost;
+    lost
+}
+
 /// Reads the tables of a text, each measurement as a run.
 pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
     let first = out.len();
@@ -374,6 +417,9 @@ pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Loss
     }
     r.end_block(out.last_mut());
     for run in out.iter_mut().skip(first) {
+        if run.columns.iter().any(|c| c == "CPU") {
+            r.unread += broken_off(run);
+        }
         for i in run.intervals.iter_mut().filter(|i| i.machine.is_empty()) {
             i.machine = of_cpus(&run.columns, &i.cpus);
         }
