@@ -62,7 +62,6 @@ fn is_usb(g: &Group<'_>) -> bool {
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     devices(case, out);
     wakeups(case, out);
-    unknown(case, out);
     retries(case, out);
     stuck::judge(case, out);
     processors(case, out);
@@ -457,7 +456,7 @@ pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
 /// kernel/cpu.c:freeze_secondary_cpus prints a text of its own, and Android
 /// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
 /// Android counts tries that were given up; no row of that table is a line of one.
-fn pending(m: &Message) -> bool {
+pub(super) fn pending(m: &Message) -> bool {
     let says = |w: &&str| m.says(w);
     let is = PENDING[..3].iter().any(says) || m.has(PENDING[3]) || m.has(PENDING[4]);
     is && !m.has(" times) realtime") && !m.text.trim_start().starts_with('|')
@@ -465,7 +464,7 @@ fn pending(m: &Message) -> bool {
 
 /// `active wakeup source: eth1`, `last active wakeup source: eth1`, which the core prints with
 /// the line that it gives up, or alone.
-fn names_source(m: &Message) -> bool {
+pub(super) fn names_source(m: &Message) -> bool {
     m.says(SOURCES[0]) || m.says(SOURCES[1])
 }
 
@@ -649,61 +648,6 @@ pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence)
         })
         .of_devices(sources.iter().map(source))
         .when(Some(Direction::Suspend), None)
-}
-
-/// `Some devices failed to suspend, or early wake event detected`, and nothing
-/// that tells which of the two.
-fn unknown(case: &Case, out: &mut Vec<Finding>) {
-    let tells = |m: &Message| {
-        let device = failed(m).or_else(|| returned(m)).is_some();
-        let step = refusal::cpu(&m.text).is_some() || m.says("System core suspend callback ");
-        device || step || pending(m) || names_source(m)
-    };
-    let told = |a: &[Message]| a.iter().any(tells);
-    let blind = |m: &&Message| refusal::of_core(&m.text).is_some();
-    let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
-    let mut said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
-    // A part of a log may have that line alone.
-    if case.attempts.is_empty() && !told(&case.messages) {
-        said = case.messages.iter().filter(|m| m.trust.is_of_a_kernel()).filter(blind).collect();
-    }
-    if !said.is_empty() {
-        let which = match said.len() {
-            1 => "A sleep was".to_string(),
-            n => format!("{n} sleeps were"),
-        };
-        // A vendor's kernel may say it in words of its own.
-        let own = said.iter().find_map(|s| own_words(case, s.line));
-        let who = match own {
-            Some(m) => format!("the kernel says why in its own words: \"{}\"", m.text.trim()),
-            None => "no line that was read says which".into(),
-        };
-        let times = said.len();
-        said.extend(own);
-        let rule = ("abort-unknown", Area::Abort, Level::Broken);
-        let f = Finding::new(rule, Confidence::Certain)
-            .says(format!("{which} ended by a device or a wakeup; {who}."))
-            .look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")
-            .times(times)
-            .when(Some(Direction::Suspend), None)
-            .shown_by(lines(said));
-        out.push(f);
-    }
-}
-
-/// What a kernel says of an abort near line `at` in words that no other has.
-fn own_words(case: &Case, at: u64) -> Option<&Message> {
-    let at = case.messages.iter().position(|m| m.line == at)?;
-    let is = |m: &&Message| {
-        m.trust.is_of_a_kernel()
-            && m.text.starts_with("PM: ")
-            && m.has("abort")
-            && !m.has(" of devices ")
-    };
-    let (before, after) = case.messages.split_at(at);
-    let before = before.iter().rev().take(NEAR).take_while(|m| stage::begins(m).is_none());
-    let after = after.iter().take(NEAR).take_while(|m| !stage::ends_sleep(m));
-    before.chain(after).find(is)
 }
 
 /// Whether a message gives an attempt up before it slept: tasks that do not freeze, devices

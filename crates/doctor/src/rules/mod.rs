@@ -43,6 +43,7 @@ mod swap;
 pub(crate) mod sync;
 mod thaw;
 mod unit;
+mod unnamed;
 mod verdict;
 mod versions;
 pub(crate) mod wake;
@@ -55,9 +56,10 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 38] = [
+pub(crate) const ALL: [Rule; 39] = [
     freezer::judge,
     abort::judge,
+    unnamed::judge,
     power_state::judge,
     radio::judge,
     clock::judge,
