@@ -525,3 +525,19 @@ fn a_line_of_turbostat_that_breaks_off_is_lost() {
     let whole = format!("{head}1\t2\t25\t1.80\t1470\t3.20\t94.00\n{rest}");
     says("show --only idle", &whole, &[], &[lost]);
 }
+
+#[test]
+fn firmware_wakes_once_a_sleep() {
+    let one = |s: u32, device: &str| {
+        format!(
+            "    [   {s}3.748299] ACPI: PM: Waking up from system sleep state S3\n    \
+            [   {s}3.767111] sd 2:0:0:0: [sdc] Starting disk\n    \
+            [   {s}3.867111] sd {device}: PM: failed to resume async: error -5\n"
+        )
+    };
+    let text = format!("Bad:\n\n{}\nand worse:\n\n{}", one(2, "1:0:0:0"), one(6, "3:0:0:0"));
+    says("check", &text, &["2 attempts to sleep"], &[]);
+    let bare: String = text.lines().map(|l| format!("{}\n", l.replace("[   ", "[ "))).collect();
+    let bare = bare.replace("[ 23.748299] ", "").replace("[ 63.748299] ", "");
+    says("check", &bare, &["2 attempts to sleep"], &[]);
+}

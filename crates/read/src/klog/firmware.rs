@@ -25,6 +25,14 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     let low = acpi.is_some_and(|t| t.starts_with(b"Low-level resume complete"));
     let idle = text == b"resume from suspend-to-idle";
     let up = woken.map(mode).or(low.then_some(Mode::Deep)).or(idle.then_some(Mode::S2idle));
+    // Firmware wakes once a sleep: what wakes again is of another, whose way down was left out.
+    if woken.is_some() && open && std::mem::replace(&mut log.c.waking, true) {
+        // Nobody quotes it twice.
+        log.c.wakes_again = true;
+        log.open(stamp, false);
+        log.sync();
+        (log.c.waking, log.c.wakes_again) = (true, true);
+    }
     if let Some(mode) = up.filter(|_| open) {
         log.is_of(mode);
     }
@@ -46,7 +54,8 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     if open {
         return counted && log.slept_otherwise(stamp);
     }
-    if !said {
+    // Nobody types a whole line of ACPI in a sentence.
+    if !said && woken.is_none() {
         return false;
     }
     if up.is_none() && !counted {
@@ -54,6 +63,7 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     }
     log.t.cycle_at(stamp);
     log.sync();
+    log.c.waking = woken.is_some();
     if let Some(mode) = up {
         log.t.set_mode(mode);
     }

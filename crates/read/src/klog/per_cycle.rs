@@ -25,6 +25,10 @@ pub(crate) struct PerCycle {
     pub(super) second: Option<(bool, i64)>,
     /// Lines tell that firmware slept.
     pub firmware: bool,
+    /// `Waking up from system sleep state` was there.
+    pub(super) waking: bool,
+    /// And in the cycle before or behind it too, of which the text has no more.
+    pub(super) wakes_again: bool,
     /// Its entry has the date in place of the mode.
     pub dated: bool,
     /// When the image of a hibernation was made.
@@ -117,7 +121,7 @@ impl PerCycle {
     /// Whether a person may just have quoted a line or two. A refusal with another line
     /// of the core beside it is more.
     pub(crate) fn is_quote(&self) -> bool {
-        !self.logged && self.known < if self.refusal.is_some() { 2 } else { 3 }
+        !self.logged && !self.wakes_again && self.known < if self.refusal.is_some() { 2 } else { 3 }
     }
 
     /// All its times move by `by`: see [`Tracker::shift_open`].
