@@ -541,3 +541,45 @@ fn firmware_wakes_once_a_sleep() {
     let bare = bare.replace("[ 23.748299] ", "").replace("[ 63.748299] ", "");
     says("check", &bare, &["2 attempts to sleep"], &[]);
 }
+
+#[test]
+fn a_line_shown_ahead_of_its_log_is_no_second_failure() {
+    let failed = "[  100.300000] elm 4-0038: PM: failed to suspend: error -121\n";
+    let text = format!("The line that matters is\n\n{failed}\nand the whole:\n\n{}", sleep(failed));
+    says("check", &text, &["4-0038 (elm) ended the sleep: error -121"], &["2 times"]);
+    says("show", &text, &[], &["two kernels"]);
+}
+
+#[test]
+fn a_machine_that_writes_its_image_does_not_resume() {
+    let text = "[ 4402.110004] PM: Hibernation mode set to 'platform'\n\
+        [ 4402.140110] PM: Syncing filesystems ... done.\n\
+        [ 4402.402004] Freezing user space processes ... (elapsed 0.004 seconds) done.\n\
+        [ 4403.720110] PM: freeze of devices complete after 407.110 msecs\n\
+        [ 4403.723004] Disabling non-boot CPUs ...\n\
+        [ 4403.740110] PM: Creating hibernation image:\n\
+        [ 4404.340004] Enabling non-boot CPUs ...\n\
+        [ 4404.350110] CPU1 is up\n\
+        [ 4404.720004] PM: Saving image data pages (270630 pages)...\n\
+        [ 4445.744110] PM: Wrote 1082520 kbytes in 41.02 seconds (26.39 MB/s)\n";
+    says("show", text, &["Back to write the image, at least 10.1 ms"], &["Resume", "total resume"]);
+}
+
+#[test]
+fn a_command_that_nobody_answered_is_no_refusal() {
+    let text = sleep(
+        "[  101.480220] amd_pmc AMDI0007:00: SMU response timed out\n\
+         [  101.480230] amd_pmc AMDI0007:00: suspend failed: -110\n",
+    );
+    says("check", &text, &["unit did not answer its driver in a sleep"], &["refused", "2 times"]);
+    let text = sleep("[  101.480220] amd_pmc AMDI0007:00: SMU cmd failed. err: 0xff\n");
+    says("check", &text, &["unit refused what its driver asked"], &[]);
+}
+
+#[test]
+fn polling_is_none_of_the_work() {
+    let text = "5.003012 sec\nBusy%\tBzy_MHz\tPOLL\tC1\tC6\tPOLL%\tC1%\tC6%\tPkgWatt\n\
+        62.00\t3100\t88120\t3100\t4410\t41.00\t8.00\t30.00\t18.40\n";
+    let told = "which Busy% counts and the share of work does not";
+    says("show --only idle", text, &["CPUs worked for 21.0 %", told], &[]);
+}

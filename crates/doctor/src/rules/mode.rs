@@ -233,15 +233,24 @@ fn unasked(case: &Case, out: &mut Vec<Finding>) {
     said.retain(|(at, _)| spans.iter().any(|s| s.contains(at)));
     let said: Vec<&Message> = said.into_iter().map(|(_, m)| m).collect();
     let Some(first) = said.first() else { return };
+    // What the driver says of the sleep tells once more of the command before it.
+    let commands = said.iter().filter(|m| !m.has(WORDS[4])).count().max(1);
+    // amd_pmc_send_cmd waits for an answer before and behind a command, and has two codes of
+    // refusals.
+    let silent = |m: &&Message| [WORDS[2], WORDS[3], "-110"].iter().any(|w| m.has(w));
+    let did = match said.iter().all(silent) {
+        true => "did not answer its driver",
+        false => "refused what its driver asked of it",
+    };
     out.push(
         name_only(Confidence::Likely)
             .says(format!(
-                "The power management unit refused what its driver asked of it{} in a sleep (\"{}\"): such a sleep may be one in name only.",
-                say::and_times(said.len()),
+                "The power management unit {did}{} in a sleep (\"{}\"): such a sleep may be one in name only.",
+                say::and_times(commands),
                 first.text.trim()
             ))
             .look("Update the firmware and the kernel: the driver and the unit must speak the same version. cat /sys/kernel/debug/amd_pmc/smu_fw_info after a sleep shows whether it was one.")
-            .times(said.len())
+            .times(commands)
             .shown_by(lines(said)),
     );
 }

@@ -27,6 +27,7 @@ mod order;
 mod per_cycle;
 mod phase;
 mod prefix;
+mod pulled;
 mod ranking;
 mod refusal;
 mod release;
@@ -44,9 +45,9 @@ use dormouse_base::loss::Severity;
 use dormouse_base::time::Ns;
 pub(crate) use dress::is_shown;
 pub(crate) use example::Examples;
+pub(crate) use hosts::one_by_one;
 use journal::{Collector, Step};
 pub(crate) use journal::{as_lines, by_lines};
-pub(crate) use hosts::one_by_one;
 pub use last::last_words;
 pub(crate) use order::{MARKS, turned};
 pub use prefix::{Record, order_of};
@@ -122,7 +123,8 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
     let twice = doubled::is_doubled(bytes).then(doubled::Pair::default);
     let quoted = bytes.starts_with(b">") || memchr::memmem::find(bytes, b"\n>").is_some();
     let replies = quoted.then(reply::Replies::default);
-    let mut lines = Splitter { twice, replies, ..Splitter::default() };
+    let pulled = pulled::pulled(bytes);
+    let mut lines = Splitter { twice, replies, pulled, ..Splitter::default() };
     let newest_first = order::newest_first(bytes);
     if newest_first {
         order::backwards(bytes, &mut |text, at| lines.text(text, at, take));
@@ -160,6 +162,8 @@ struct Splitter {
     twice: Option<doubled::Pair>,
     /// Some lines are quoted.
     replies: Option<reply::Replies>,
+    /// Lines that are shown once more beside the log that has them.
+    pulled: Vec<u64>,
     at: u64,
 }
 
@@ -317,7 +321,11 @@ impl Splitter {
         if let Some(at) = self.left_out.take().filter(|_| self.timed) {
             take(Item::LeftOut, at);
         }
-        if self.recent.had(&record) || self.replies.as_mut().is_some_and(|r| r.quotes(&record)) {
+        let pulled = self.pulled.binary_search(&at).is_ok();
+        if pulled
+            || self.recent.had(&record)
+            || self.replies.as_mut().is_some_and(|r| r.quotes(&record))
+        {
             take(Item::Doubled(record), at);
         } else {
             take(Item::Record(record), at);

@@ -249,9 +249,13 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
     }
     if let Some(poll) = r.polled().filter(|p| *p > 0) {
         out += &wrap(&format!(
-            "CPUs polled for {} of the time, which the share of work counts: they waited in a loop, ready at \
-             once, and did no work.",
-            percent(poll)
+            "CPUs polled for {} of the time{}: they waited in a loop, ready at once, and did no work.",
+            percent(poll),
+            // turbostat.c:format_counters: Busy% is all but the idle states of the hardware.
+            match r.work() {
+                Some(_) => ", which Busy% counts and the share of work does not",
+                None => "",
+            }
         ));
     }
     let _ = writeln!(out, "\n{:<14}{:>10}{:>14}", "State", "share", "entries");

@@ -164,6 +164,10 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
         };
         if missing.is_empty() {
             let least = half.is_some_and(|h| h.known == Known::AtLeast);
+            let name = match bottleneck::writes_on(cycle, direction) {
+                true => "back to write the image",
+                false => name,
+            };
             let label = format!("total {name}{}", if least { ", at least" } else { "" });
             line(page, &Line::of(&label, total, None), Some(total), Ink::Strong);
         } else {

@@ -10,6 +10,7 @@ use super::reason::late_start;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Complaint, Cycle, Mode, PhaseSpan};
+use dormouse_base::image::ImageWork;
 use dormouse_base::lost::Lost;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::moment;
@@ -34,6 +35,19 @@ pub const MOST: u32 = 300;
 pub(crate) const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the critical path; saving: if its callbacks took no time \
      (predict --without also removes what depends on it).";
 
+/// What is said of the half in which a machine comes back to write its image.
+const BACK_TO_WRITE: &str = "Back to write the image,";
+
+/// Whether this half is no resume: CPUs and devices come back so that the image of a hibernation
+/// can be written (kernel/power/hibernate.c:hibernation_snapshot, 2.6.30 to 7.3), and the log has
+/// no more of the machine.
+pub(crate) fn writes_on(cycle: &Cycle, direction: Direction) -> bool {
+    let has = |work: ImageWork| cycle.image.iter().any(|s| s.work == work);
+    let back = cycle.exit.is_some() || cycle.phases.iter().any(|p| p.phase == Phase::Thaw);
+    let wrote = has(ImageWork::Write) && !has(ImageWork::Read) && !back;
+    direction == Direction::Resume && cycle.mode == Mode::Disk && wrote
+}
+
 /// The first sentence of a half, and what follows from it.
 pub fn half(
     capture: &Capture,
@@ -42,7 +56,10 @@ pub fn half(
     h: &Half,
     cb: Open<'_>,
 ) -> [String; 2] {
-    let side = capitalised(h.direction);
+    let side = match writes_on(cb.cycle, h.direction) {
+        true => BACK_TO_WRITE.to_string(),
+        false => capitalised(h.direction).to_string(),
+    };
     let low = h.direction.name();
     let total = match h.known {
         Known::Not { .. } => {
