@@ -132,6 +132,7 @@ fn error(n: i32) -> (&'static str, &'static str) {
         -6 => ("ENXIO", "it could not be reached"),
         -5 => ("EIO", "an I/O error"),
         -11 => ("EAGAIN", "try again"),
+        -14 => ("EFAULT", "a bad address; some drivers say so where it did not answer"),
         -13 => ("EACCES", "it may not be used now"),
         -71 => ("EPROTO", "it answered wrongly on its bus"),
         -19 => ("ENODEV", "it is gone"),

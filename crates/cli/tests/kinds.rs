@@ -583,3 +583,11 @@ fn polling_is_none_of_the_work() {
     let told = "which Busy% counts and the share of work does not";
     says("show --only idle", text, &["CPUs worked for 21.0 %", told], &[]);
 }
+
+#[test]
+fn a_test_that_was_not_deep_is_the_sleep_of_its_counter() {
+    let text = "s2idle cycle 1 of 1\npm-action returned 0 after 5 seconds.\n\
+        FAILED [CRITICAL] S2idleNotDeepest: Test 1, Expected /sys/power/suspend_stats\n\
+        /total_hw_sleep to increase from 0, got 0.\n";
+    says("check", text, &["Round 1 of 1 came back, and was not deep"], &["No line that was read"]);
+}

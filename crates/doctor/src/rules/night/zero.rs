@@ -5,6 +5,7 @@ use super::required::told_depth;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::night::round::End;
 use crate::night::table::{PLATFORM, is_impossible};
 use crate::night::{Counts, Fact, Item};
 use crate::rules::platform::percent;
@@ -49,6 +50,8 @@ fn at_zero(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     let told = slept(case, all[0].0.line);
+    let shallow = |f: &Fact| matches!(f, Fact::Round(r) if r.end == End::Shallow);
+    let tested = case.night.items.iter().any(|i| shallow(&i.fact));
     let said = match &names[..] {
         // Of a measurement, and not of all since the start.
         [PLATFORM] => format!(
@@ -60,6 +63,7 @@ fn at_zero(case: &Case, out: &mut Vec<Finding>) {
             names.join(", "),
             match told {
                 Some(_) => "The writer speaks of a sleep before that.",
+                None if tested => "A test of s2idle in the text says so of its own.",
                 None => "No line that was read shows such a sleep.",
             }
         ),
