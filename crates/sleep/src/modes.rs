@@ -97,8 +97,8 @@ pub enum Way {
     Disk,
     /// Switched off, and booted again.
     Off,
-    /// A sleep whose mode the log does not name: kernels before 4.10 of PCs and many of Android
-    /// print none (kernel/power/suspend.c:enter_state).
+    /// A sleep whose mode no line names: Android's common kernels print a date in its place
+    /// (kernel/power/suspend.c, 4.9 to 6.6), and people leave lines out.
     Unnamed,
 }
 

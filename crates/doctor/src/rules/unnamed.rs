@@ -98,7 +98,7 @@ const DETAILS: usize = 3;
 
 /// The error that a driver tells of right before the core gives up in line `at`:
 /// `DRIVER DEVICE: …failed…` (drivers/base/core.c:dev_err) or `[drm:FUNCTION [MODULE]] *ERROR* …`
-/// (drivers/gpu/drm/drm_print.c:__drm_err, 4.16 to 6.17, which names no device).
+/// (drivers/gpu/drm/drm_print.c:__drm_err, 6.1 to 6.12, which names no device).
 fn driver(case: &Case, at: u64) -> Option<Driver<'_>> {
     let at = case.messages.iter().position(|m| m.line == at)?;
     let core = |m: &Message| m.has(" of devices aborted after ") || m.says("Some devices failed");

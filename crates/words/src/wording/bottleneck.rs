@@ -39,7 +39,7 @@ pub(crate) const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the criti
 const BACK_TO_WRITE: &str = "Back to write the image,";
 
 /// Whether this half is no resume: CPUs and devices come back so that the image of a hibernation
-/// can be written (kernel/power/hibernate.c:hibernation_snapshot, 2.6.30 to 7.3), and the log has
+/// can be written (kernel/power/hibernate.c:hibernation_snapshot, 6.12), and the log has
 /// no more of the machine.
 pub(crate) fn writes_on(cycle: &Cycle, direction: Direction) -> bool {
     let has = |work: ImageWork| cycle.image.iter().any(|s| s.work == work);

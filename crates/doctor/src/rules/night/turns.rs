@@ -100,7 +100,7 @@ const BESIDE: i64 = 60_000_000_000;
 
 /// How far the clock on the wall was set on in a turn, in ms: tasks froze in a moment, says the
 /// kernel, and its stamps say that it took hours (kernel/power/process.c:try_to_freeze_tasks,
-/// 6.3 to 7.3). A keeper who was frozen with them writes the rest at once.
+/// 6.12). A keeper who was frozen with them writes the rest at once.
 fn set_on(case: &Case, t: &Turn<'_>) -> i64 {
     const REST: Ns = Ns(2_000_000_000);
     let said = messages_of(case, t, 0);
