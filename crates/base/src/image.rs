@@ -13,20 +13,28 @@ pub enum ImageWork {
     Write,
     /// It is read back.
     Read,
+    /// The kernel that read it stops its own devices: then the image runs.
+    Quiesce,
 }
 
 impl ImageWork {
     /// In the order of their numbers.
-    pub const ALL: [ImageWork; 4] =
-        [ImageWork::Allocate, ImageWork::Copy, ImageWork::Write, ImageWork::Read];
+    pub const ALL: [ImageWork; 5] = [
+        ImageWork::Allocate,
+        ImageWork::Copy,
+        ImageWork::Write,
+        ImageWork::Read,
+        ImageWork::Quiesce,
+    ];
 
-    /// `allocate`, `copy`, `write` or `read`.
+    /// `allocate`, `copy`, `write`, `read` or `quiesce`.
     pub fn name(self) -> &'static str {
         match self {
             ImageWork::Allocate => "allocate",
             ImageWork::Copy => "copy",
             ImageWork::Write => "write",
             ImageWork::Read => "read",
+            ImageWork::Quiesce => "quiesce",
         }
     }
 }
@@ -42,6 +50,6 @@ pub struct ImageStep {
     pub start: Ns,
     /// End: when the line was printed.
     pub end: Ns,
-    /// How much, in bytes; 0 of a copy, which the kernel counts in pages.
+    /// How much, in bytes; 0 of a copy, which the kernel counts in pages, and of devices.
     pub bytes: u64,
 }

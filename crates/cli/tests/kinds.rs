@@ -591,3 +591,78 @@ fn a_test_that_was_not_deep_is_the_sleep_of_its_counter() {
         /total_hw_sleep to increase from 0, got 0.\n";
     says("check", text, &["Round 1 of 1 came back, and was not deep"], &["No line that was read"]);
 }
+
+#[test]
+fn devices_of_the_kernel_that_read_the_image_are_part_of_the_way_back() {
+    let text = "[   52.000000] PM: hibernation: resume from hibernation\n\
+        [   55.230000] PM: hibernation: Read 1048576 kbytes in 3.00 seconds (349.52 MB/s)\n\
+        [   55.240000] PM: Image successfully loaded\n\
+        [   55.950000] PM: quiesce of devices complete after 690.000 msecs\n\
+        [   55.960000] PM: late quiesce of devices complete after 2.000 msecs\n\
+        [   55.990000] PM: noirq quiesce of devices complete after 20.000 msecs\n\
+        [  120.100000] PM: noirq restore of devices complete after 30.000 msecs\n\
+        [  120.110000] PM: early restore of devices complete after 3.000 msecs\n\
+        [  121.110000] PM: restore of devices complete after 990.000 msecs\n\
+        [  121.130000] Restarting tasks ... done.\n\
+        [  121.140000] PM: hibernation: hibernation exit\n";
+    says("show", text, &["image: quiesce"], &["Suspend at least", "noirq suspend"]);
+    says("show --json", text, &["\"suspend_ns\":null"], &[]);
+}
+
+#[test]
+fn a_line_that_is_shown_again_below_its_log_is_no_other_attempt() {
+    let again = "\nSo between\n\n[  100.000000] PM: suspend entry (deep)\n\nand\n\n\
+        [  104.503000] PM: suspend exit\n\nthere are only four seconds.\n";
+    let text = sleep("[  102.000000] ACPI: EC: interrupt blocked\n") + again;
+    says("show --json", &text, &["\"number\":1"], &["\"number\":2"]);
+    says("check", &text, &["1 attempt"], &["2 attempts"]);
+}
+
+#[test]
+fn a_keeper_that_was_frozen_stretches_no_phase_of_the_way_up() {
+    let line = |at: &str, text: &str| format!("2025-02-11 {at} elm kernel: {text}\n");
+    let down: String =
+        DOWN.lines().take(3).map(|l| line("07:00:01.204110", &l[15..])).collect::<String>();
+    let rest = "Freezing user space processes completed (elapsed 0.003 seconds)\n\
+        PM: suspend of devices complete after 702.331 msecs\n\
+        PM: late suspend of devices complete after 9.108 msecs\n\
+        PM: noirq suspend of devices complete after 21.770 msecs\n\
+        Disabling non-boot CPUs ...\nEnabling non-boot CPUs ...\n\
+        PM: noirq resume of devices complete after 30.442 msecs\n\
+        PM: early resume of devices complete after 4.004 msecs\n\
+        PM: resume of devices complete after 5310.442 msecs\n\
+        Restarting tasks ... done.\nPM: suspend exit\n";
+    let text = down + &rest.lines().map(|l| line("07:44:10.830101", l)).collect::<String>();
+    says("show", &text, &["Resume 5.3", "s asleep"], &["2648", "Resume 26"]);
+}
+
+#[test]
+fn printing_costs_no_more_than_lies_between_two_callbacks() {
+    let call = |from: u32, device: &str, ms: u32| {
+        format!(
+            "[  {}.{:06}] calling  {device}+ @ 11, parent: elm\n\
+             [  {}.{:06}] call {device}+ returned 0 after {} usecs\n",
+            from / 1_000_000,
+            from % 1_000_000,
+            (from + ms * 1_024) / 1_000_000,
+            (from + ms * 1_024) % 1_000_000,
+            ms * 1_000
+        )
+    };
+    let phase = |at: u32, gap: u32, name: &str| {
+        let step = 4 * 1_024 + gap;
+        let calls: String = (0..5).map(|n| call(at + n * step, &format!("4-000{n}"), 4)).collect();
+        let end = at + 5 * step;
+        format!(
+            "{calls}[  {}.{:06}] PM: {name} of devices complete after {}.000 msecs\n",
+            end / 1_000_000,
+            end % 1_000_000,
+            (end - at) / 1_000
+        )
+    };
+    let text = sleep(&(phase(101_000_000, 30, "suspend") + &phase(103_000_000, 4_000, "resume")));
+    let said = words(&["show", "-"], &text);
+    let (_, suspend) = said.split_once("Suspend ").expect("a half");
+    let (suspend, _) = suspend.split_once("Kernel ").expect("an end");
+    assert!(!suspend.contains("printing"), "{suspend}");
+}

@@ -8,8 +8,9 @@ use super::image;
 use super::marks;
 use super::prefix::Record;
 use super::state::Log;
+use dormouse_base::cycle::Mode;
 use dormouse_base::image::{ImageStep, ImageWork};
-use dormouse_base::phase::Phase;
+use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;
 
 /// The image's clock goes on within this time of when it was made.
@@ -26,6 +27,31 @@ impl Log<'_> {
             c.cycle.reads_image |= c.cycle.phases.is_empty();
         }
         loses
+    }
+
+    /// Whether a phase that ends now is of the devices of the kernel that read the image
+    /// (kernel/power/hibernate.c:hibernation_restore): that is part of the way back. Where their
+    /// callbacks were recorded it stays a trip of its own.
+    pub(super) fn quiesces(&mut self, phase: Phase, event: PmEvent, took: Ns) -> bool {
+        let mark = self.c.mark;
+        let silent = self.t.current().is_some_and(|c| c.cycle.callbacks.len() == mark);
+        if event != PmEvent::Quiesce || !silent {
+            return false;
+        }
+        if !self.timed {
+            self.now += took;
+        }
+        let (now, work) = (self.now, ImageWork::Quiesce);
+        if let Some(c) = self.t.current() {
+            c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes: 0 });
+            c.cycle.mode = Mode::Disk;
+            c.last = c.last.max(now);
+        }
+        self.c.covered = now;
+        if phase == Phase::Noirq {
+            self.c.sleep_from = Some(now);
+        }
+        true
     }
 
     /// Whether a line says that the image is whole: it was copied since the line before

@@ -75,8 +75,8 @@ pub(super) struct Log<'t> {
     /// The kernel reads an image of hibernation (kernel/power/hibernate.c:
     /// software_resume): what it freezes for that belongs to no way down.
     pub reads_image: bool,
-    /// Ends of phases that were read, by their time.
-    pub(super) ends: HashSet<(Ns, Box<[u8]>)>,
+    /// Steps that were read, by their time.
+    pub(super) steps: HashSet<(Ns, Box<[u8]>)>,
     /// What belongs to the open cycle only.
     pub c: PerCycle,
 }
@@ -121,7 +121,7 @@ impl<'t> Log<'t> {
             called: 0,
             cut: false,
             reads_image: false,
-            ends: HashSet::new(),
+            steps: HashSet::new(),
             c: PerCycle::default(),
         }
     }
@@ -648,6 +648,9 @@ impl<'t> Log<'t> {
         if self.c.refusal.is_some_and(|r| r.phase == phase) {
             // Its own line says how long the phase was.
             self.c.refusal = None;
+        }
+        if self.quiesces(phase, event, took) {
+            return;
         }
         if phase.direction() == Direction::Resume {
             self.turn();

@@ -141,19 +141,26 @@ impl Tracker {
     }
 
     /// The times of the open cycle so far were laid out from durations; now a stamp
-    /// says what `by` they are wrong by. It moves what lies at `until` or before.
+    /// says what `by` they are wrong by. It moves what lies at `until` or before; what only
+    /// begins at `until` stays as long as it was, but for the sleep, which is what passed.
     pub(crate) fn shift_open(&mut self, until: Ns, by: Ns) {
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else { return };
         let cycle = &mut c.cycle;
-        let spans = cycle.phases.iter_mut().flat_map(|p| [&mut p.start, &mut p.end]);
-        let calls = cycle.callbacks.iter_mut().flat_map(|b| [&mut b.start, &mut b.end]);
-        let image = cycle.image.iter_mut().flat_map(|i| [&mut i.start, &mut i.end]);
-        let events = cycle.events.iter_mut().map(|e| &mut e.time);
-        let one = [&mut cycle.start, &mut c.last];
-        for time in spans.chain(calls).chain(image).chain(events).chain(one) {
-            if *time <= until {
-                *time += by;
+        let asleep = |p: &PhaseSpan| p.phase == Phase::Asleep;
+        let spans = cycle.phases.iter_mut().map(|p| (asleep(p), &mut p.start, &mut p.end));
+        let calls = cycle.callbacks.iter_mut().map(|b| (false, &mut b.start, &mut b.end));
+        let image = cycle.image.iter_mut().map(|i| (false, &mut i.start, &mut i.end));
+        for (sleeps, start, end) in spans.chain(calls).chain(image) {
+            if *start < until || *end <= until || sleeps && *start == until {
+                *start += by;
             }
+            if *end <= until {
+                *end += by;
+            }
+        }
+        let events = cycle.events.iter_mut().map(|e| &mut e.time);
+        for time in events.chain([&mut cycle.start, &mut c.last]).filter(|t| **t <= until) {
+            *time += by;
         }
     }
 

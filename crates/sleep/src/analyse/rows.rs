@@ -102,7 +102,7 @@ impl Rows {
             what: What::Image(step.work),
             direction: match step.work {
                 ImageWork::Allocate | ImageWork::Copy | ImageWork::Write => Direction::Suspend,
-                ImageWork::Read => Direction::Resume,
+                ImageWork::Read | ImageWork::Quiesce => Direction::Resume,
             },
             start: step.start.max(begin).min(end),
             end: step.end.max(step.start).max(begin).min(end),

@@ -54,5 +54,6 @@ pub fn image(w: ImageWork) -> &'static str {
         ImageWork::Copy => "Copying",
         ImageWork::Write => "Writing",
         ImageWork::Read => "Reading",
+        ImageWork::Quiesce => "Stopping the devices of the kernel that read",
     }
 }
