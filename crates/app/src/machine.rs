@@ -296,7 +296,7 @@ pub fn open(
     let now = now.or(loaded.shown);
     let mut settings = crate::settings::settings(profile_name, None)?;
     let fidelity = loaded.fidelity(&settings);
-    reproduced(&fidelity, &loaded.derived.board, force)?;
+    reproduced(&fidelity, &loaded.derived.board, loaded.whole(), force)?;
     let mut assumptions = loaded.derived.assumptions;
     assumptions.push(Assumed::Overhead(settings.profile.name.clone()));
     for line in now.by.cautions(&loaded.derived.board) {
@@ -335,18 +335,35 @@ pub fn measured(board: &Board, force: bool) -> Result<()> {
 }
 
 /// That the simulation reproduces the recording that `board` was made of, or
-/// that the user wants an answer all the same.
+/// that the user wants an answer all the same. What was measured as a [`Loaded::whole`] is
+/// said in any case.
 ///
 /// # Errors
 /// [`NotReproduced`], unless `force`: which phases, why, and what would help.
-pub fn reproduced(fidelity: &Fidelity, board: &Board, force: bool) -> Result<()> {
-    let reasons = reasons(fidelity, board);
+pub fn reproduced(
+    fidelity: &Fidelity,
+    board: &Board,
+    whole: [(Ns, bool); 2],
+    force: bool,
+) -> Result<()> {
+    let mut reasons = reasons(fidelity, board);
     if reasons.is_empty() || force {
         return Ok(());
     }
+    let halves =
+        [Direction::Suspend, Direction::Resume].into_iter().zip(whole).filter(|h| h.1.0 > Ns::ZERO);
+    reasons.extend(halves.map(|(d, (t, least))| {
+        format!("Recorded as it is: {}{} {t}.", d.name(), if least { " at least" } else { "" })
+    }));
+    let why = match fidelity.not_reproduced().is_empty() {
+        true => "the simulation reproduces the recording, which does not show what may change",
+        false => {
+            "the simulation does not reproduce the recording, so any answer would be about \
+             another machine"
+        }
+    };
     Err(NotReproduced(format!(
-        "the simulation does not reproduce the recording, so any answer would be about another \
-         machine:\n  {}\n  --force answers all the same; dormouse predict shows the self-check",
+        "{why}:\n  {}\n  --force answers all the same; dormouse predict shows the self-check",
         reasons.join("\n  ")
     ))
     .into())

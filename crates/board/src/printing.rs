@@ -18,7 +18,8 @@ const PAIRS: usize = 6;
 /// What the two lines of a callback cost, by [`Phase::device_index`]: the
 /// median time between callbacks that the main thread ran one after the other,
 /// of the phase itself where it has enough of them, else of all phases of the
-/// cycle. Zero for a cycle that no kernel log tells of.
+/// cycle, and then no more than any such time of the phase. Zero for a cycle that no
+/// kernel log tells of.
 pub fn lines(cycle: &Cycle) -> [Ns; 8] {
     let mut cost = [Ns::ZERO; 8];
     // Traces show prepare and complete, logs never do.
@@ -52,10 +53,11 @@ pub fn lines(cycle: &Cycle) -> [Ns; 8] {
         pairs.filter(|&(from, to)| to >= from && !waited(from, to)).map(|(a, b)| b - a).collect()
     };
     let mut all: Vec<Ns> = Vec::new();
-    let mut own: [Option<Ns>; 8] = [None; 8];
+    let (mut own, mut least) = ([None; 8], [Ns::MAX; 8]);
     for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
         let mut list = gaps(phase);
         all.extend(&list);
+        least[index] = list.iter().copied().min().unwrap_or(Ns::MAX);
         if list.len() >= PAIRS {
             own[index] = middle(&mut list);
         }
@@ -63,7 +65,7 @@ pub fn lines(cycle: &Cycle) -> [Ns; 8] {
     let any = if all.len() >= PAIRS { middle(&mut all) } else { None };
     for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
         if phase.may_be_async() {
-            cost[index] = own[index].or(any).unwrap_or_default();
+            cost[index] = own[index].or(any.map(|t| t.min(least[index]))).unwrap_or_default();
         }
     }
     cost

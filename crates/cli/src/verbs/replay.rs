@@ -80,7 +80,7 @@ pub(crate) fn run(a: ReplayArgs, given: &Given) -> Result<()> {
     }
     let fidelity = shown.check(&original, &settings("x86", None)?);
     let board = shown.derived.board;
-    reproduced(&fidelity, &board, a.force)?;
+    reproduced(&fidelity, &board, <[_; 2]>::default(), a.force)?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, Some(&board));
     let wish = Wish {

@@ -185,7 +185,7 @@ fn spread(p: &Prediction, direction: Direction) -> Option<String> {
     }
     let whole = p.claimed(direction) == Some(p.after.half(direction));
     let then = if whole && was != is { format!(", changed {}", words(is)) } else { String::new() };
-    Some(format!("{} {}{then}", direction.name(), words(was)))
+    Some(format!("{} as recorded {}{then}", direction.name(), words(was)))
 }
 
 /// What a screen says beside the prediction.
