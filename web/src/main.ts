@@ -14,6 +14,7 @@ import { showDetail, type Shown } from "./views/detail.ts";
 import { DeviceTable } from "./views/devices.ts";
 import { findings } from "./views/findings.ts";
 import { waits } from "./views/waits.ts";
+import { whole } from "./views/whole.ts";
 import { notes } from "./views/notes.ts";
 import { WhatIf } from "./views/whatif.ts";
 import { visible } from "./text/visible.ts";
@@ -70,6 +71,7 @@ async function start(): Promise<void> {
     cycles(model, store.state, (cycle) => store.set({ cycle, selection: null }));
     findings(model, store.state);
     waits(model, store.state);
+    whole(model, store.state);
     notes(model, store.state);
   };
 

@@ -49,7 +49,8 @@ const made = new Map<string, string>();
 export function report(name: string, ...inputs: string[]): string {
   const file = join(OUT, `${name}.html`);
   if (!made.has(file)) {
-    dormouse("report", ...inputs, "-o", file);
+    // Figures are compared with those of the command, which names devices as they are.
+    dormouse("report", "--redact=no", ...inputs, "-o", file);
     made.set(file, file);
   }
   return file;
@@ -94,6 +95,24 @@ export function slowLink(): string {
   ];
   const file = join(OUT, "link.log");
   writeFileSync(file, lines.map(([t, text]) => `[${t.toFixed(6).padStart(12)}] ${text}\n`).join(""));
+  return file;
+}
+
+/** A journal of a sleep whose unit ends two seconds after the kernel is back. */
+export function slowHook(): string {
+  const lines: [string, string][] = [
+    ["08:00:00.000000", "systemd-logind[501]: The system will suspend now!"],
+    ["08:00:00.300000", "systemd-sleep[812]: Performing sleep operation 'suspend'..."],
+    ["08:00:00.400000", "kernel: PM: suspend entry (s2idle)"],
+    ["08:00:00.410000", "kernel: Filesystems sync: 0.008 seconds"],
+    ["08:00:05.000000", "kernel: Restarting tasks ... done."],
+    ["08:00:05.100000", "kernel: PM: suspend exit"],
+    ["08:00:05.110000", "systemd-sleep[812]: System returned from sleep operation 'suspend'."],
+    ["08:00:07.200000", "systemd[1]: Finished System Suspend."],
+    ["08:00:09.000000", "NetworkManager[600]: <info>  [1.0] device (wlp1s0): state change: ip-check -> secondaries (reason 'none')"],
+  ];
+  const file = join(OUT, "hook.log");
+  writeFileSync(file, lines.map(([t, text]) => `Nov 03 ${t} elm ${text}\n`).join(""));
   return file;
 }
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { haveBrowser, launch, open } from "./browser.ts";
 import { drawn, firstPaint } from "./figures.ts";
-import { dormouse, haveData, type Head, objects, report, RUNS, slowLink, slowSync } from "./inputs.ts";
+import { dormouse, haveData, type Head, objects, report, RUNS, slowHook, slowLink, slowSync } from "./inputs.ts";
 
 const skip = !haveBrowser() || !haveData();
 
@@ -96,6 +96,21 @@ test("findings are those of show --json, and mark the row that they concern", { 
   assert.equal(await page.locator('tr[data-phase="suspend"] a.mark').count(), 0);
   await items.first().locator("summary").click();
   assert.match((await items.first().locator("code").first().textContent()) ?? "", /Filesystems sync: 2\.500 seconds/);
+  await page.context().close();
+});
+
+test("the whole way is that of show", { skip: !haveBrowser() }, async () => {
+  const log = slowHook();
+  const { page, errors } = await open(browser, report("hook", log));
+  assert.deepEqual(errors, []);
+  const shown = dormouse("show", log);
+  const rows = page.locator("#whole-rows > tr");
+  assert.ok((await rows.count()) >= 4);
+  for (const row of await rows.all()) {
+    const cells = (await row.locator("th, td").allTextContents()).filter((c) => c !== "");
+    for (const cell of cells.slice(1)) assert.ok(shown.includes(cell), `${cell} is not on the screen`);
+  }
+  assert.match((await page.textContent("#whole")) ?? "", /the unit of the sleep ended/);
   await page.context().close();
 });
 

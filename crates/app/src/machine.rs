@@ -23,7 +23,7 @@ use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown, generation};
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
-use dormouse_words::fidelity::reasons;
+use dormouse_words::fidelity::{reasons, refusal};
 use dormouse_words::text::safe;
 use dormouse_words::wording::doubt::{doubt as doubts, open as open_half};
 use dormouse_words::wording::number::names;
@@ -355,15 +355,13 @@ pub fn reproduced(
     reasons.extend(halves.map(|(d, (t, least))| {
         format!("Recorded as it is: {}{} {t}.", d.name(), if least { " at least" } else { "" })
     }));
-    let why = match fidelity.not_reproduced().is_empty() {
-        true => "the simulation reproduces the recording, which does not show what may change",
-        false => {
-            "the simulation does not reproduce the recording, so any answer would be about \
-             another machine"
-        }
+    let about = match fidelity.not_reproduced().is_empty() {
+        true => "",
+        false => ", so any answer would be about another machine",
     };
     Err(NotReproduced(format!(
-        "{why}:\n  {}\n  --force answers all the same; dormouse predict shows the self-check",
+        "{}{about}:\n  {}\n  --force answers all the same; dormouse predict shows the self-check",
+        refusal(fidelity),
         reasons.join("\n  ")
     ))
     .into())

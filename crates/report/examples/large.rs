@@ -27,7 +27,14 @@ fn main() {
     let views = explain(&capture);
     let options = Options { title: label.clone(), ..Options::default() };
     match render(
-        &[Labelled { label: &label, capture: &capture, views: &views, findings: &[], waits: &[] }],
+        &[Labelled {
+            label: &label,
+            capture: &capture,
+            views: &views,
+            findings: &[],
+            waits: &[],
+            whole: None,
+        }],
         &options,
     ) {
         Ok(html) => {

@@ -5,6 +5,7 @@ use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_words::doctor::Worded;
 use dormouse_words::wording::waits::Silent;
+use dormouse_words::wording::whole::Table;
 
 /// A capture as it is called in the report.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub struct Labelled<'a> {
     /// Devices that the log's own lines say were waited for, by cycle, longest first; none
     /// where callbacks tell more.
     pub waits: &'a [Silent],
+    /// Its sleeps from the request to a machine that can be used, by the lines of services.
+    pub whole: Option<&'a Table>,
 }
 
 /// Bounds of what the page holds.

@@ -38,7 +38,14 @@ fn report(label: &str, text: &str) -> Result<String, Error> {
         .captures
         .iter()
         .zip(&views)
-        .map(|(capture, views)| Labelled { label, capture, views, findings: &[], waits: &[] })
+        .map(|(capture, views)| Labelled {
+            label,
+            capture,
+            views,
+            findings: &[],
+            waits: &[],
+            whole: None,
+        })
         .collect();
     render(&list, &Options { title: HURT.into(), ..Options::default() })
 }

@@ -149,6 +149,14 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
     out
 }
 
+/// What the [`reasons`] are of, as the begin of a sentence.
+pub fn refusal(f: &Fidelity) -> &'static str {
+    match f.not_reproduced().is_empty() {
+        true => "the simulation reproduces the recording, which does not show what may change",
+        false => "the simulation does not reproduce the recording",
+    }
+}
+
 /// Why phases are not reproduced and what recording would help, a sentence or
 /// two each.
 pub fn reasons(f: &Fidelity, board: &Board) -> Vec<String> {

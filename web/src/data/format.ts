@@ -50,6 +50,14 @@ export interface FindingData {
   advice: [string, string, string][];
 }
 
+/** A table in words: the first column of words, the others of figures. */
+export interface TableData {
+  title: string;
+  head: string[];
+  rows: { cells: string[]; notes: string[] }[];
+  notes: string[];
+}
+
 export interface CaptureData {
   label: string;
   host: string;
@@ -71,6 +79,8 @@ export interface CaptureData {
   places_block: number | null;
   /** What the doctor says, worst first. */
   findings: FindingData[];
+  /** From the request to a machine that can be used; null where no line tells. */
+  whole: TableData | null;
   losses: LossData[];
   /** Block with the board that what-if starts from; null if there is none. */
   board_block: number | null;

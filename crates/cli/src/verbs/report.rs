@@ -12,6 +12,7 @@ use dormouse_report::{Labelled, Options, idle as page_of, render};
 use dormouse_words::doctor::worded;
 use dormouse_words::idle::Page;
 use dormouse_words::wording::waits::told;
+use dormouse_words::wording::whole;
 use std::fs;
 use std::path::PathBuf;
 
@@ -55,15 +56,17 @@ pub(crate) fn run(args: ReportArgs, given: &Given) -> Result<()> {
         all.iter().map(|(_, e)| e.findings.iter().map(worded).collect()).collect();
     let waits: Vec<Vec<_>> =
         all.iter().map(|(_, e)| (0..e.views.len()).map(|i| told(e, i)).collect()).collect();
+    let whole: Vec<_> = all.iter().map(|(_, e)| whole::table(&e.ways)).collect();
     let captures: Vec<Labelled<'_>> = all
         .iter()
-        .zip(said.iter().zip(&waits))
-        .map(|((label, e), (findings, waits))| Labelled {
+        .zip(said.iter().zip(&waits).zip(&whole))
+        .map(|((label, e), ((findings, waits), whole))| Labelled {
             label,
             capture: &e.capture,
             views: &e.views,
             findings,
             waits,
+            whole: whole.as_ref(),
         })
         .collect();
     let title = args.title.clone().unwrap_or_else(|| {

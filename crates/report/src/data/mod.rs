@@ -29,6 +29,7 @@ use dormouse_words::fidelity;
 use dormouse_words::wording::assumed;
 use dormouse_words::wording::reason::stem as reason;
 use dormouse_words::wording::waits::{Silent, Told};
+use dormouse_words::wording::whole::Table;
 use dormouse_words::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 
@@ -45,6 +46,7 @@ pub(crate) fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
             views: c.views,
             findings: c.findings,
             waits: c.waits,
+            whole: c.whole,
             names: &mut names,
             blocks: &mut blocks,
             left_out: &mut left_out,
@@ -84,6 +86,7 @@ struct Maker<'a> {
     views: &'a [CycleView],
     findings: &'a [Worded],
     waits: &'a [Silent],
+    whole: Option<&'a Table>,
     names: &'a mut NameTable,
     blocks: &'a mut Blocks,
     left_out: &'a mut Vec<String>,
@@ -145,6 +148,7 @@ impl Maker<'_> {
             device_stats: stats::devices(capture, views, &counted, &kept),
             places_block,
             findings: self.findings.iter().map(finding).collect(),
+            whole: self.whole.cloned(),
             losses: losses(capture),
             board_block,
         }
@@ -163,8 +167,8 @@ impl Maker<'_> {
         let reasons = fidelity::reasons(&checked, &derived.board);
         if !reasons.is_empty() {
             self.left_out.push(format!(
-                "{label}: what-if is left out, because the simulation does not reproduce the \
-                 recording. {}",
+                "{label}: what-if is left out, because {}. {}",
+                fidelity::refusal(&checked),
                 reasons.join(" ")
             ));
             return None;

@@ -1,5 +1,6 @@
 //! Block 0 of a report; `web/src/data/format.ts` is the reader's side.
 
+use dormouse_words::wording::whole::Table;
 use serde::Serialize;
 
 /// Everything that the first screen needs.
@@ -82,6 +83,8 @@ pub(crate) struct CaptureData {
     pub places_block: Option<u32>,
     /// What the doctor says, worst first.
     pub findings: Vec<FindingData>,
+    /// From the request to a machine that can be used.
+    pub whole: Option<Table>,
     /// What could not be read.
     pub losses: Vec<LossData>,
     /// Block with the board that what-if starts from.

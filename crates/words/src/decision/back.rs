@@ -2,10 +2,10 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::text::whole::firmware;
 use crate::text::{left, right};
 use crate::wording::next;
 use crate::wording::number::plural;
+use crate::wording::whole::firmware;
 use dormouse_base::say::span;
 use dormouse_doctor::whole::budget::{ARITHMETIC, Limit, Plan, taken};
 
@@ -56,7 +56,9 @@ fn rows(page: &mut Page, l: &Limit) {
         plural(l.sleeps.len(), "sleep")
     );
     page.paragraph(2, &kept);
-    firmware(page, l.sleeps.iter().filter_map(|s| s.firmware.as_ref()));
+    if let Some(text) = firmware(l.sleeps.iter().filter_map(|s| s.firmware.as_ref())) {
+        page.paragraph(2, &text);
+    }
 }
 
 /// What could be taken out of it, with a line that shows it.

@@ -31,6 +31,7 @@ pub mod switches;
 pub mod trust;
 pub mod unchecked;
 pub mod waits;
+pub mod whole;
 
 pub use device::{device, driver, meaning, name};
 pub use inside::wait;
