@@ -64,7 +64,8 @@ struct Check {
     /// Most power asleep, such as 1W.
     max_power: Option<String>,
     /// What must be there so long after the kernel's return: net=2s, link, session, unit, screen, app:NAME.
-    ready: Option<String>,
+    #[serde(default)]
+    ready: Vec<String>,
     /// Fail from this level on: broken or risk.
     fail_on: Option<String>,
     /// JSON in the place of the screen.
@@ -114,6 +115,9 @@ struct Tune {
     resume: Option<String>,
     /// Latency of storage or idle that 99 of 100 must keep, such as 1ms.
     p99: Option<String>,
+    /// What must be there so long after the kernel's return: net=2s, link, session, unit, screen, app:NAME.
+    #[serde(default)]
+    ready: Vec<String>,
     /// JSON in the place of the screen.
     #[serde(default)]
     json: bool,
@@ -231,6 +235,7 @@ impl Server {
             .with("suspend", &p.suspend)
             .with("resume", &p.resume)
             .with("p99", &p.p99)
+            .with("ready", &p.ready)
             .answer(p.inputs)
             .await
     }
