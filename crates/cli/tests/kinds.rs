@@ -666,3 +666,60 @@ fn printing_costs_no_more_than_lies_between_two_callbacks() {
     let (suspend, _) = suspend.split_once("Kernel ").expect("an end");
     assert!(!suspend.contains("printing"), "{suspend}");
 }
+
+#[test]
+fn a_unit_that_a_sleep_needs_and_that_failed_is_why_there_was_none() {
+    let text = "Jan 04 11:51:53 elm systemd[1]: Starting Elm suspend actions...\n\
+        Jan 04 11:51:53 elm systemd[1]: elm-down.service: Main process exited, code=exited, status=1/FAILURE\n\
+        Jan 04 11:51:53 elm systemd[1]: elm-down.service: Failed with result 'exit-code'.\n\
+        Jan 04 11:51:53 elm systemd[1]: Failed to start Elm suspend actions.\n\
+        Jan 04 11:51:53 elm systemd[1]: Dependency failed for System Suspend.\n";
+    says(
+        "check",
+        text,
+        &["Broken: elm-down.service failed (status 1/FAILURE)", "no kernel was"],
+        &[],
+    );
+    let newer = text.replace("System Suspend", "systemd-suspend.service - System Suspend");
+    says("check", &newer, &["Broken: elm-down.service failed"], &[]);
+    let other = text.replace("System Suspend", "Network");
+    assert!(!super::words::said(&["check", "-"], &other).1.contains("Broken"));
+}
+
+#[test]
+fn a_program_that_outlives_its_unit_stood_in_the_way() {
+    let text = "May 26 15:14:09 elm systemd[1]: systemd-suspend.service: Killing process 104 (elm.sh) with signal SIGKILL.\n\
+        May 26 15:14:24 elm systemd[1]: systemd-suspend.service: Failed with result 'exit-code'.\n\
+        May 26 15:14:24 elm systemd[1]: systemd-suspend.service: Unit process 104 (elm.sh) remains running after unit stopped.\n";
+    says("check", text, &["elm.sh (process 104) stood in its way"], &["systemd killed"]);
+}
+
+#[test]
+fn a_short_sleep_is_told_beside_what_failed_in_it() {
+    let short = "[  101.000000] Suspended for 7.119 seconds\n";
+    let failed = "[  101.500000] elm 1-004c: PM: failed to resume: error -110\n";
+    for middle in [short.to_string(), format!("{short}{failed}")] {
+        says("check", &sleep(&middle), &["The one sleep of the text was over after 7.1 s"], &[]);
+    }
+    let again = sleep(short).replace("[  10", "[  20");
+    says("check", &(sleep(short) + &again), &["The 2 sleeps of the text were over after"], &[]);
+}
+
+#[test]
+fn locks_of_old_phones_are_counted_in_nanoseconds() {
+    let text = "name count expire_count wake_count active_since total_time sleep_time max_time last_change\n\
+        \"elm_bus\" 1 0 0 3810788275180 3810788275180 1987984225842 3810788275180 10546225000\n\
+        \"elm_test\" 1 0 0 13683194903 13683194903 13683191569 13683194903 3807651245277\n\
+        \"elm_test\" 1 0 0 0 29683194903 13683191569 29683194903 4117651245277\n";
+    let must = ["elm_bus for 1 h 4 min (92 %)", "Wakeup source elm_bus is active now"];
+    says("check", text, &must, &["prevent_suspend_time"]);
+}
+
+#[test]
+fn the_history_of_a_phone_tells_what_woke_it() {
+    let line = |at: &str| {
+        format!("  11-24 {at} 096 charge=3568 +running wake_reason=0:\"274 elm_rtc_alarm\"\n")
+    };
+    let text = line("09:11:37.440") + &line("12:01:38.373");
+    says("check", &text, &["274 elm_rtc_alarm (2 times)"], &[]);
+}

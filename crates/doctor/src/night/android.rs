@@ -12,6 +12,8 @@ pub enum Battery {
     },
     /// So many per cent were used with the screen off.
     Discharged(u64),
+    /// What woke it once, by a line of the history.
+    Woke(String),
     /// Something that held it awake, or woke it.
     Held {
         /// What.

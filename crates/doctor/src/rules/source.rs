@@ -19,8 +19,9 @@ struct Source {
     woke: u64,
     /// How often it had something to tell; of tables alone.
     events: u64,
-    /// How long it kept a machine awake that sleeps by itself (autosleep), ms.
-    prevented: u64,
+    /// How long it kept a machine awake that sleeps by itself (autosleep), ms, where that is
+    /// told.
+    prevented: Option<u64>,
     /// How long it was active in all, ms, and when it changed last by the kernel's clock; of
     /// tables alone.
     held: (u64, u64),
@@ -128,7 +129,7 @@ fn listed(case: &Case) -> Vec<Source> {
             active: active.map_or(0, |a| a.0),
             woke: woke.map_or(0, |w| w.0),
             events: 0,
-            prevented: count("prevent_suspend_time_ms").unwrap_or(0),
+            prevented: count("prevent_suspend_time_ms"),
             held: (0, 0),
             evidence: crate::evidence::value(shown),
         })
@@ -164,7 +165,7 @@ fn dumped(case: &Case) -> Vec<Source> {
             active: u64::from(of("status") == "active"),
             woke: of("wakeup_count").parse().unwrap_or(0),
             events: 0,
-            prevented: 0,
+            prevented: None,
             held: (0, 0),
             evidence: Evidence { doubtful: false, ..Evidence::from(m) },
         });
@@ -174,8 +175,8 @@ fn dumped(case: &Case) -> Vec<Source> {
 
 /// Of the table: a head that names its columns, a row a source. A name may be missing, be
 /// `(null)`, or have blanks, so columns are counted from the right. `/proc/wakelocks` of old
-/// Android kernels (kernel/power/wakelock.c, 2.6.27 to 3.3) has names of its own. What grew
-/// since the same table before it goes to `grew`.
+/// Android kernels (kernel/power/wakelock.c, 2.6.27 to 3.3) has names of its own, a row a lock,
+/// and counts nanoseconds. What grew since the same table before it goes to `grew`.
 fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
     let mut out: Vec<Source> = Vec::new();
     let mut before: Vec<Source> = Vec::new();
@@ -240,17 +241,24 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
             }
             continue;
         };
-        let of = |name: &str| columns.iter().position(|c| *c == name).map_or(0, |at| numbers[at]);
+        let told = |name: &str| columns.iter().position(|c| *c == name).map(|at| numbers[at]);
+        let of = |name: &str| told(name).unwrap_or(0);
+        let locks = columns.contains(&"wake_count") && columns.contains(&"sleep_time");
+        let ms = |name: &str| if locks { of(name).div_ceil(1_000_000) } else { of(name) };
         let name = words[..words.len() - numbers.len()].join(" ");
         let name = name.trim_matches('"');
+        if locks {
+            // Of a lock that stands there twice the later row is what holds.
+            out.retain(|s| s.name != name);
+        }
         out.push(Source {
             name: if name == "(null)" { String::new() } else { name.into() },
-            active: of("active_since"),
+            active: ms("active_since"),
             // Before 3.4 the column is `hit_count` (drivers/base/power/wakeup.c).
             woke: of("wakeup_count").max(of("wake_count")).max(of("hit_count")),
             events: of("event_count"),
-            prevented: of("prevent_suspend_time"),
-            held: (of("total_time"), of("last_change")),
+            prevented: told("prevent_suspend_time"),
+            held: (ms("total_time"), ms("last_change")),
             evidence: Evidence { doubtful: false, text: words.join(" "), ..Evidence::from(m) },
         });
     }
@@ -265,7 +273,7 @@ fn table(case: &Case, grew: &mut Vec<Source>) -> Vec<Source> {
                 active: 0,
                 woke: by,
                 events,
-                prevented: 0,
+                prevented: None,
                 held: (0, 0),
                 evidence,
             });
@@ -349,7 +357,7 @@ fn held(all: &[Source], out: &mut Vec<Finding>) {
         return;
     }
     let (verb, noun) = if words.len() == 1 { ("was", "source") } else { ("were", "sources") };
-    let uncounted = match list.iter().all(|s| s.prevented == 0) {
+    let uncounted = match list.iter().all(|s| s.prevented == Some(0)) {
         true => {
             " The kernel counted none of it as prevent_suspend_time, which it does only while it sleeps by itself (autosleep)."
         }
@@ -370,10 +378,11 @@ fn held(all: &[Source], out: &mut Vec<Finding>) {
 /// Who kept a machine awake that sleeps by itself, and for how long
 /// (drivers/base/power/wakeup.c:update_prevent_sleep_time, CONFIG_PM_AUTOSLEEP).
 fn prevented(all: &[Source]) -> String {
-    let mut held: Vec<&Source> = all.iter().filter(|s| s.prevented >= HOLDS).collect();
+    let mut held: Vec<&Source> =
+        all.iter().filter(|s| s.prevented.is_some_and(|t| t >= HOLDS)).collect();
     held.sort_by_key(|s| std::cmp::Reverse(s.prevented));
     let long = |s: &&&Source| {
-        let ms = i64::try_from(s.prevented).unwrap_or(0);
+        let ms = i64::try_from(s.prevented.unwrap_or(0)).unwrap_or(0);
         format!("{} for {}", named(s), say::span(Ns(ms.saturating_mul(1_000_000))))
     };
     let words: Vec<String> = held.iter().take(5).map(|s| long(&s)).collect();

@@ -61,6 +61,9 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
         };
         said.extend(errno.map(|e| (m, e)));
     }
+    if needed(case, out) {
+        return;
+    }
     let units = failed_units(case);
     let errno = said.iter().find_map(|s| s.1);
     if said.is_empty() {
@@ -98,6 +101,54 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
         Some(e) => f.of_error(-e),
         None => f,
     });
+}
+
+/// So many lines above the word that a sleep was not started stands what it needed.
+const NEEDED: usize = 40;
+
+/// A unit failed which the sleep needed, so systemd did not start it (src/core/job.c:
+/// `Dependency failed for %s.`). Whether one did.
+fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
+    const FAILED: &str = "Dependency failed for ";
+    let of = |m: &Message| {
+        let what = m.after(FAILED)?.trim_end_matches('.');
+        let what = what.rsplit(" - ").next()?;
+        let what = what.strip_prefix("System ").unwrap_or(what);
+        UNITS.iter().find(|u| u.1 == what).map(|u| u.0)
+    };
+    let said = case.messages.having(FAILED).find_map(|(at, m)| Some((at, m, of(m)?)));
+    let Some((at, m, unit)) = said else { return false };
+    let above = || case.messages[at.saturating_sub(NEEDED)..at].iter().rev();
+    let result = |x: &&Message| x.has(".service: Failed with result ");
+    let Some(failed) = above().find(result) else { return false };
+    let name = failed.text.split(".service: Failed").next().unwrap_or_default();
+    let name = format!("{}.service", name.rsplit(' ').next().unwrap_or(name));
+    let exit = above().find(|x| x.has("code=") && x.text.contains(&name));
+    let how = exit.and_then(|x| x.after("status=")).map_or(String::new(), |s| {
+        let end = s.find([',', ' ', ')']).unwrap_or(s.len());
+        format!(" (status {})", s[..end].trim())
+    });
+    let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Certain)
+        .says(format!(
+            "{name} failed{how}, which the sleep ({unit}) needs, so systemd did not start it: no kernel was asked."
+        ))
+        .look(format!("See why: journalctl -b -u {name}. A unit that need not stop a sleep is wanted by it (WantedBy=), and not required."))
+        .shown_by(lines(exit.into_iter().chain([failed, m])));
+    out.push(f);
+    true
+}
+
+/// A program that did not end with the unit of a sleep, not even by SIGKILL: its name, its number
+/// and the line (systemd, src/core/unit.c: `Unit process %i (%s) remains running after unit
+/// stopped.`).
+fn remains(case: &Case) -> Option<(&str, &str, &Message)> {
+    const REMAINS: &str = " remains running after unit stopped";
+    case.messages.having(REMAINS).find_map(|(_, m)| {
+        let (number, name) = m.after(": Unit process ")?.split_once(" (")?;
+        let unit = m.text.split(": Unit process").next()?.rsplit_once("systemd-")?.1;
+        let ours = UNITS.iter().any(|u| unit.strip_suffix(".service") == Some(u.0));
+        ours.then_some((name.split_once(')')?.0, number, m))
+    })
 }
 
 /// So many lines above the word of a program stands what the kernel said of it.
@@ -147,16 +198,18 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+/// Units that put the machine to sleep: their names, and how systemd describes them.
+const UNITS: [(&str, &str); 4] = [
+    ("suspend-then-hibernate", "Suspend; Hibernate if not used for a period of time"),
+    ("hybrid-sleep", "Hybrid Suspend+Hibernate"),
+    ("hibernate", "Hibernate"),
+    ("suspend", "Suspend"),
+];
+
 /// Lines of systemd that a unit which puts the machine to sleep failed, one a failure, and
 /// which: it says so twice, and a text may have either.
 fn failed_units(case: &Case) -> Vec<(&Message, &'static str)> {
     const WORDS: [&str; 2] = [".service: Failed with result ", "Failed to start "];
-    const UNITS: [(&str, &str); 4] = [
-        ("suspend-then-hibernate", "Suspend; Hibernate if not used for a period of time"),
-        ("hybrid-sleep", "Hybrid Suspend+Hibernate"),
-        ("hibernate", "Hibernate"),
-        ("suspend", "Suspend"),
-    ];
     let result = |m: &Message| {
         let unit = m.text.split_once(WORDS[0])?.0.rsplit_once("systemd-")?.1;
         UNITS.iter().find(|u| u.0 == unit).map(|u| u.0)
@@ -365,6 +418,7 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
     let last = last_words(case).or(reason.map(|r| r.0));
     let words = last.and_then(|m| m.after("systemd-sleep[")?.split_once("]: "));
     let words = words.map(|w| w.1.trim());
+    let remains = remains(case);
     let asked = if case.attempts.is_empty() && case.parts.is_empty() {
         " The text has no line of a kernel that was asked to sleep."
     } else {
@@ -376,6 +430,11 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         ),
         (Some(s), None) => format!("The program systemd-sleep itself was ended by SIG{s}.{asked}"),
         (None, Some(w)) => format!("The program systemd-sleep said last: \"{w}\"."),
+        (None, None) if let Some((name, number, _)) = remains => {
+            format!(
+                "{name} (process {number}) stood in its way: it did not end, not even by SIGKILL."
+            )
+        }
         (None, None) => match (reason, status) {
             (Some((m, errno)), _) => format!(
                 "The program that was to do it says why: \"{}\", {}.",
@@ -396,7 +455,8 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         ))
         .times(units.len())
         .shown_by(lines(units.iter().map(|u| u.0)))
-        .shown_by(lines(end.map(|e| e.message).into_iter().chain(last)));
+        .shown_by(lines(end.map(|e| e.message).into_iter().chain(last)))
+        .shown_by(lines(remains.map(|r| r.2)));
     let errno = reason.map(|r| r.1).or(status);
     let f = match errno.filter(|_| signal.is_none()) {
         Some(e) => f.of_error(-e),

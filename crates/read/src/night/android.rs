@@ -55,6 +55,16 @@ pub(super) fn cell(text: &str) -> Option<Fact> {
         .then(|| Fact::Android(Battery::Held { kind: Kind::Reason, name: name.into(), ms, times }))
 }
 
+/// What woke it, by a line of the history (frameworks/base, BatteryStats.java:
+/// HistoryPrinter.printNextItem): `01-31 22:10:05.120 087 +running wake_reason=0:"57 rtc"`. What
+/// was given up begins with `Abort`.
+fn reason(text: &str) -> Option<Battery> {
+    let (_, rest) = text.split_once(" wake_reason=")?;
+    let name = rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(":\"")?;
+    let name = name.split_once('"')?.0.trim();
+    (!name.is_empty() && !name.starts_with("Abort")).then(|| Battery::Woke(name.into()))
+}
+
 /// A line of it.
 pub(super) fn read(text: &str) -> Option<Fact> {
     let text = text.trim();
@@ -72,7 +82,8 @@ pub(super) fn read(text: &str) -> Option<Fact> {
             ("Wakeup reason ", Kind::Reason),
             ("Wake lock ", Kind::App),
         ];
-        lists.into_iter().find_map(|(head, kind)| row(text.strip_prefix(head)?, kind))
+        let listed = |(head, kind)| row(text.strip_prefix(head)?, kind);
+        lists.into_iter().find_map(listed).or_else(|| reason(text))
     };
     one().map(Fact::Android)
 }
@@ -151,6 +162,9 @@ mod tests {
             of("  Wakeup reason 57:smp2p:hub: 4m 1s 20ms (8 times) realtime"),
             row(Kind::Reason, "57:smp2p:hub", 241_020, 8)
         );
+        let history = "  +3m53s120ms (2) 087 +running wake_reason=0:\"57:pmic_elm\" -wifi";
+        assert_eq!(of(history), Some(Battery::Woke("57:pmic_elm".into())));
+        assert_eq!(of("  01-31 22:10:05.120 087 wake_reason=0:\"Abort: Some device\""), None);
         assert_eq!(of("  Amount discharged while screen off: 24"), Some(Battery::Discharged(24)));
         assert_eq!(
             cell("| `31 pmic:9 nfc` - **NFC** | **1,204** | 2 h 3 m 4 s |"),

@@ -86,6 +86,34 @@ fn reasons(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+/// What woke it, by the lines of the history alone: who read them cut the counts off.
+fn history(case: &Case, out: &mut Vec<Finding>) {
+    let woke = case.night.items.iter().filter_map(|i| match &i.fact {
+        Fact::Android(Battery::Woke(name)) => Some((i, name.as_str())),
+        _ => None,
+    });
+    let mut names: Vec<(&str, usize, &Item)> = Vec::new();
+    for (item, name) in woke {
+        match names.iter_mut().find(|n| n.0 == name) {
+            Some(n) => n.1 += 1,
+            None => names.push((name, 1, item)),
+        }
+    }
+    if names.is_empty() || out.iter().any(|f| f.id == "night-wake-reasons") {
+        return;
+    }
+    names.sort_by_key(|n| std::cmp::Reverse(n.1));
+    let one = |n: &(&str, usize, &Item)| format!("{} ({})", n.0, say::once(n.1));
+    let list: Vec<String> = names.iter().take(NAMED).map(one).collect();
+    out.push(
+        Finding::new(("night-wake-reasons", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!("What woke it, by the lines of Android's history: {}.", list.join(", ")))
+            .because("A number of an interrupt stands before the names of its users.")
+            .look("The counts of a whole night stand in the same dump: dumpsys batterystats, \"Wakeup reason\".")
+            .shown_by(names.iter().take(NAMED).map(|n| Evidence::from(n.2))),
+    );
+}
+
 /// One reason that held a phone awake for so long, in ms, or woke it so often, cost a night.
 const HELD: u64 = 3_600_000;
 const MANY: u64 = 1_000;
@@ -103,6 +131,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     longest(case, out);
     if !out.iter().any(|f| f.id == "night-awake") {
         reasons(case, out);
+        history(case, out);
     }
 }
 

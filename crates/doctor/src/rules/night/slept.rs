@@ -4,10 +4,11 @@ use super::turns;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::timekeeping;
+use crate::message::{Message, timekeeping};
 use crate::night::{Fact, Item};
 use crate::rules::wake;
 use crate::way::{Kind, Step};
+use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -93,24 +94,38 @@ pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
 /// Nobody sends a machine to sleep for less; what is over at once has a rule of its own.
 const SHORT: std::ops::Range<Ns> = Ns::from_ms(1_000)..Ns::from_ms(10_000);
 
-/// The one sleep of a text was over at once, by the kernel's own word.
+/// All sleeps of a text were over at once, by the kernel's own word. What ended them may stand
+/// beside; a device that failed meanwhile is no reason to be silent.
 fn short(case: &Case, out: &mut Vec<Finding>) {
-    let one = case.attempts.iter().filter(|a| !a.inside).count() + case.parts.len() == 1;
-    let mut stood =
-        case.messages.having("uspended for ").filter_map(|(_, m)| Some((m, timekeeping(m)?)));
-    let (Some((m, took)), None) = (stood.next(), stood.next()) else { return };
+    let count = case.attempts.iter().filter(|a| !a.inside).count() + case.parts.len();
+    let stood = case.messages.having("uspended for ");
+    let stood: Vec<(&Message, Ns)> =
+        stood.filter_map(|(_, m)| Some((m, timekeeping(m)?))).collect();
     let ordered = case.messages.has("rtcwake")
         || case.night.items.iter().any(|i| {
             matches!(i.fact, Fact::Slept(_) | Fact::Lasted(_) | Fact::Report(_) | Fact::Round(_))
         });
-    let told = out.iter().any(|f| f.level != Level::Note || wake::names_a_waker(f));
-    if !one || ordered || told || !SHORT.contains(&took) {
+    let tells = |f: &Finding| match f.area {
+        // It failed on the way up, which is no reason to be woken.
+        Area::Abort if f.about.direction == Some(Direction::Resume) => false,
+        Area::Abort | Area::Mode => f.level != Level::Note || wake::names_a_waker(f),
+        _ => wake::names_a_waker(f) || f.id.starts_with("night-"),
+    };
+    let all = stood.len() == count && stood.iter().all(|s| SHORT.contains(&s.1));
+    if !all || count == 0 || ordered || out.iter().any(tells) {
         return;
     }
+    let spans: Vec<String> = stood.iter().take(LISTED).map(|s| say::span(s.1)).collect();
+    let what = match count {
+        1 => format!("The one sleep of the text was over after {}.", spans[0]),
+        n if n > LISTED => format!("Each of the {n} sleeps of the text was over within 10 s."),
+        n => format!("The {n} sleeps of the text were over after {}.", say::names(&spans)),
+    };
+    let them = if count == 1 { "it" } else { "them" };
     let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("The one sleep of the text was over after {}. {}woke it.", say::span(took), crate::reason::NONE))
-        .look("If nobody woke it: cat /sys/power/pm_wakeup_irq after the next one, and pm_debug_messages.")
-        .shown_by([Evidence::from(m)]);
+        .says(format!("{what} {}woke {them}.", crate::reason::NONE))
+        .look("If nobody did: cat /sys/power/pm_wakeup_irq after the next one, and pm_debug_messages.")
+        .shown_by(stood.iter().take(LISTED).map(|s| Evidence::from(s.0)));
     out.push(f);
 }
 

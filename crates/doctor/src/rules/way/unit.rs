@@ -337,7 +337,7 @@ fn killed(steps: &[Step], out: &mut Vec<Finding>) {
         .map_or(String::new(), |f| format!(" {} after {}", span(s.ms - f.ms, s.grain), words(f)));
     out.push(
         Finding::new(("way-killed", Area::Phase, Level::Slow), Confidence::Certain)
-            .says(format!("{name} did not end: systemd killed it{since}. What it waited for is not in the text."))
+            .says(format!("{name} did not end: systemd sent it SIGKILL{since}. What it waited for is not in the text."))
             .look("Run that program by hand with the arguments of the unit or hook that starts it, and see where it stays: cat /proc/PID/stack.")
             .of_tasks([Task { name: name.into(), pid }])
             .when(way_of(steps, last), None)
