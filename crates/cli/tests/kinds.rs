@@ -723,3 +723,25 @@ fn the_history_of_a_phone_tells_what_woke_it() {
     let text = line("09:11:37.440") + &line("12:01:38.373");
     says("check", &text, &["274 elm_rtc_alarm (2 times)"], &[]);
 }
+
+#[test]
+fn a_keeper_that_wrote_both_ways_at_once_slept_before() {
+    let line = |day: u32, at: &str, text: &str| format!("2025-09-{day}T{at} elm kernel: {text}\n");
+    let text = line(14, "01:10:02.380510+0200", "PM: suspend entry (s2idle)")
+        + &line(14, "01:10:02.392500+0200", "Freezing user space processes")
+        + &line(
+            14,
+            "01:10:02.394610+0200",
+            "Freezing user space processes completed (elapsed 0.002 seconds)",
+        )
+        + &line(
+            14,
+            "01:10:02.396000+0200",
+            "printk: Suspending console(s) (use no_console_suspend to debug)",
+        )
+        + &line(14, "08:40:11.200100+0200", "ACPI: EC: interrupt blocked")
+        + &line(14, "08:40:11.200130+0200", "ACPI: EC: interrupt unblocked")
+        + &line(14, "08:40:11.610470+0200", "Restarting tasks ... done.")
+        + &line(14, "08:40:11.614400+0200", "PM: suspend exit");
+    says("show", &text, &["7 h 30 min"], &["Suspend 27008", "27008.820"]);
+}

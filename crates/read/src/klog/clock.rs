@@ -274,6 +274,8 @@ impl Log<'_> {
     /// sleep lies in the pause before that.
     fn caught_up_late(&mut self, from: Ns) {
         let now = self.now;
+        // What the embedded controller tells of the sleep is laid out later.
+        let quiet = self.c.quiet.0.zip(self.c.quiet.1).filter(|q| q.1 <= now);
         let Some(c) = self.t.current().filter(|c| !c.told.wakeup && !c.told.aborted) else {
             return;
         };
@@ -281,17 +283,29 @@ impl Log<'_> {
         if told || c.cycle.asleep_elsewhere.is_some() {
             return;
         }
-        let step = |p: &&PhaseSpan| p.end <= now && p.complete && p.printed.is_none();
+        let known = |p: &&PhaseSpan| p.complete || p.phase == Phase::Asleep;
+        let step = |p: &&PhaseSpan| p.end <= now && known(p) && p.printed.is_none();
         let mut steps: Vec<(Ns, Ns)> =
             c.cycle.phases.iter().filter(step).map(|p| (p.start, p.end)).collect();
         if steps.len() < c.cycle.phases.iter().filter(|p| p.end <= now).count() {
             return;
         }
+        steps.extend(quiet);
         steps.sort_unstable();
+        let up = |p: &PhaseSpan| match p.phase {
+            Phase::Asleep => Some(p.end),
+            of => (of.direction() == Direction::Resume).then_some(p.start),
+        };
+        let back = c.cycle.phases.iter().filter_map(up).chain(quiet.map(|q| q.1));
+        let back = back.filter(|b| *b <= now).min();
         let mut until = from;
         for (start, end) in steps {
             let pause = start - until;
-            if (STOOD..SET).contains(&pause) && now - start <= CATCHING_UP {
+            // Or the end of the way down and the begin of the way up came at once, behind a pause
+            // that is none of devices: their watchdog waits no longer.
+            let turned = |b: Ns| b >= start && b - start <= CATCHING_UP && pause >= FROZEN;
+            let at_once = now - start <= CATCHING_UP || back.is_some_and(turned);
+            if (STOOD..SET).contains(&pause) && at_once {
                 c.cycle.asleep_elsewhere = Some(pause);
                 c.cycle.phases.retain(|p| p.phase != Phase::Asleep);
                 self.t.shift_open(until, pause);
