@@ -28,6 +28,7 @@ mod logs;
 mod machine;
 mod manual;
 mod modes;
+mod kinds_posted;
 mod paths;
 mod posted;
 mod quoted;

@@ -4,7 +4,7 @@
 use super::words::words;
 
 /// The way down of a sleep, up to its devices.
-const DOWN: &str = "\
+pub(super) const DOWN: &str = "\
 [  100.000000] PM: suspend entry (deep)
 [  100.010000] Filesystems sync: 0.009 seconds
 [  100.011000] Freezing user space processes
@@ -23,12 +23,12 @@ const UP: &str = "\
 ";
 
 /// A sleep with `middle` between its way down and the thaw.
-fn sleep(middle: &str) -> String {
+pub(super) fn sleep(middle: &str) -> String {
     format!("{DOWN}{middle}{UP}")
 }
 
 /// What the words of `verb` say of `text`: all of `must`, none of `must_not`.
-fn says(verb: &str, text: &str, must: &[&str], must_not: &[&str]) {
+pub(super) fn says(verb: &str, text: &str, must: &[&str], must_not: &[&str]) {
     let verb: Vec<&str> = verb.split(' ').chain(["-"]).collect();
     let said = words(&verb, text);
     for m in must {

@@ -36,6 +36,7 @@ mod restore;
 mod state;
 mod steps;
 mod unit;
+mod vendor;
 mod wrap;
 
 use crate::text;

@@ -6,6 +6,7 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
+use super::vendor;
 use crate::months::ENGLISH;
 use crate::text;
 use crate::time_of_day::{TimeOfDay, zone};
@@ -61,7 +62,7 @@ pub(super) fn of_dmesg(line: &[u8]) -> Option<Record<'_>> {
     // Marks of mails, terminals and trackers hide what stands behind them.
     let hidden = matches!(line.last(), Some(b'*' | b'_' | b'`' | b'~'));
     let noise = || memchr::memchr3(0xc2, 0x1b, b'<', text).or_else(|| memchr::memchr(b'[', text));
-    if hidden || noise().is_some() {
+    if hidden || noise().is_some() || vendor::may_begin(text) {
         return None;
     }
     let time = Some(Ns(whole * 1_000_000_000 + us * 1_000));
@@ -105,6 +106,13 @@ pub(super) fn strip(line: &[u8]) -> Record<'_> {
 }
 
 impl<'a> Record<'a> {
+    /// What `who` says is so; what stands behind that.
+    fn is_by(&mut self, who: vendor::Who<'a>) -> &'a [u8] {
+        (self.cpu, self.pid) = (who.cpu.or(self.cpu), who.pid.or(self.pid));
+        self.comm = if who.comm.is_empty() { self.comm } else { who.comm };
+        who.rest
+    }
+
     /// With its message.
     pub(super) fn saying(self, text: &'a [u8]) -> Record<'a> {
         Record { text, pairs: Pairs::of(text), ..self }
@@ -159,37 +167,18 @@ fn by_hand<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
 
 /// All brackets that are part of the prefix.
 fn brackets<'a>(mut line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
-    while let Some(after) = bracket(line, r).or_else(|| mediatek(line, r)) {
-        line = after;
+    loop {
+        let vendors = || vendor::behind_time(line, r.cpu.is_some()).filter(|_| r.time.is_some());
+        if let Some(who) = vendors() {
+            line = r.is_by(who);
+        } else if let Some(after) = bracket(line, r) {
+            line = after;
+        } else {
+            break;
+        }
         r.fresh = true;
     }
     line
-}
-
-/// ` <1>.(1)[2047:kworker/u4:3]` of MediaTek's kernels, behind the time: CPU,
-/// thread and its name.
-fn mediatek<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
-    r.time?;
-    let line = line.trim_ascii_start();
-    let head = &line[..line.len().min(12)];
-    let open = memchr::memchr(b'(', head)?;
-    let close = memchr::memchr(b')', head)?;
-    let odd = |b: &u8| !matches!(b, b'<' | b'>' | b'.' | b'-' | b'0'..=b'9');
-    let cpu = line.get(open + 1..close).and_then(number)?;
-    let inside = line[close + 1..].strip_prefix(b"[")?;
-    let end = memchr::memchr(b']', &inside[..inside.len().min(40)])?;
-    if line[..open].iter().any(odd) {
-        return None;
-    }
-    // Whoever removed names left the brackets.
-    if end > 0 {
-        let colon = memchr::memchr(b':', &inside[..end])?;
-        r.pid = Some(number(&inside[..colon])?);
-        r.comm = &inside[colon + 1..end];
-    }
-    r.cpu = u32::try_from(cpu).ok();
-    let text = &inside[end + 1..];
-    Some(text.strip_prefix(b": ").unwrap_or(text))
 }
 
 /// `6,1234,12345678,-,caller=T123;message`, a record of `/dev/kmsg`: priority,
@@ -228,9 +217,9 @@ pub(crate) fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
             return None;
         }
         let end = memchr::memchr(b']', &inside[..inside.len().min(24)])?;
-        let inside = inside[..end].trim_ascii();
+        let inside = vendor::without_unit(inside[..end].trim_ascii(), b"");
         let exact = inside.len() > 7 && inside[inside.len() - 7] == b'.';
-        Some((from + at, seconds(inside).filter(|_| exact)?))
+        Some((from + at, seconds(inside, 6).filter(|_| exact)?))
     })
 }
 
@@ -422,8 +411,10 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let mut parts = inside.splitn(2, |&b| b == b'<');
     let said = parts.next().unwrap_or(inside).trim_ascii_end();
     let delta = parts.next().and_then(|d| since(d.strip_suffix(b">")?.trim_ascii()));
-    let (stamp, cpu) = with_cpu(said);
-    if let Some(time) = seconds(stamp) {
+    let bare = vendor::without_unit(said, rest);
+    let least = if bare.len() < said.len() { 1 } else { 3 };
+    let (stamp, cpu) = with_cpu(bare);
+    if let Some(time) = seconds(stamp, least) {
         if r.pid.is_some() {
             return None;
         }
@@ -436,8 +427,8 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         r.cpu = u32::try_from(n).ok();
     } else if inside.strip_prefix(b"C").and_then(number).is_some() {
         // Printed by an interrupt on this CPU: no thread to name.
-    } else if let Some((cpu, comm, pid)) = of_vendor(inside).filter(|_| r.time.is_some()) {
-        (r.cpu, r.comm, r.pid) = (u32::try_from(cpu).ok(), comm, Some(pid));
+    } else if let Some(who) = vendor::thread(inside).filter(|_| r.time.is_some()) {
+        r.is_by(who);
     } else if let Some(fields) = inside.strip_prefix(b"pid:") {
         let mut fields = fields.split(|&b| b == b',');
         r.pid = Some(number(fields.next()?)?);
@@ -457,26 +448,6 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         return None;
     }
     Some(rest)
-}
-
-/// CPU, name and thread as vendors print them behind the time: `4:    kworker/4:0:   52`
-/// (Samsung), `C5 t2624`.
-fn of_vendor(inside: &[u8]) -> Option<(i32, &[u8], i32)> {
-    if let Some((cpu, thread)) = inside.strip_prefix(b"C").and_then(|r| split(r, b' ')) {
-        let thread = thread.strip_prefix(b"t").or_else(|| thread.strip_prefix(b"T"))?;
-        return Some((number(cpu)?, b"", number(thread)?));
-    }
-    let (cpu, rest) = split(inside, b':')?;
-    let colon = memchr::memrchr(b':', rest)?;
-    let (comm, pid) = (rest[..colon].trim_ascii(), rest[colon + 1..].trim_ascii());
-    let named = comm.iter().any(u8::is_ascii_alphabetic);
-    named.then_some((number(cpu)?, comm, number(pid)?))
-}
-
-/// What stands before and behind the first `mark`.
-fn split(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
-    let at = memchr::memchr(mark, text)?;
-    Some((&text[..at], text[at + 1..].trim_ascii()))
 }
 
 /// `12.345678] ` or `+0.000012] `: the kernel's stamp in a copy that begins one letter late.
@@ -500,11 +471,11 @@ fn with_cpu(stamp: &[u8]) -> (&[u8], Option<u32>) {
     }
 }
 
-/// `12.345678`.
-fn seconds(text: &[u8]) -> Option<Ns> {
+/// `12.345678`, with at least so many digits behind the dot.
+fn seconds(text: &[u8], least: usize) -> Option<Ns> {
     let dot = memchr::memchr(b'.', text)?;
     let (whole, fraction) = (&text[..dot], &text[dot + 1..]);
-    if whole.is_empty() || whole.len() > 9 || !(3..=9).contains(&fraction.len()) {
+    if whole.is_empty() || whole.len() > 9 || !(least..=9).contains(&fraction.len()) {
         return None;
     }
     Some(Ns(decimal(whole)?.checked_mul(1_000_000_000)?.checked_add(scaled(fraction)?)?))
@@ -651,22 +622,6 @@ mod tests {
         assert!(ordered.map(|t| order_of(t.as_bytes())).is_sorted());
         assert!(order_of(b"Sep  1 10:11:12") < order_of(b"Sep 12 09:11:12"));
         assert_eq!(order_of(b"yesterday"), None);
-    }
-
-    #[test]
-    fn vendors_name_cpu_and_thread_behind_the_time() {
-        let of = |line: &'static str| {
-            let r = strip(line.as_bytes());
-            (r.cpu, r.comm, r.pid, r.text)
-        };
-        let samsung = of("[   63.010841] [4:    kworker/4:0:   52] x 1d84.x: PM: y");
-        assert_eq!(samsung, (Some(4), &b"kworker/4:0"[..], Some(52), &b"x 1d84.x: PM: y"[..]));
-        assert_eq!(
-            of("[  130.284870][C5 t2624] PM: x"),
-            (Some(5), &b""[..], Some(2624), &b"PM: x"[..])
-        );
-        let clock = of("[  130.284870] [12:34:56] x");
-        assert_eq!(clock, (None, &b""[..], None, &b"[12:34:56] x"[..]));
     }
 
     #[test]
