@@ -35,6 +35,7 @@ mod reply;
 mod restore;
 mod state;
 mod steps;
+mod told;
 mod unit;
 mod vendor;
 mod wrap;

@@ -1,7 +1,7 @@
 //! Lines that a mail program or a terminal wrapped, put together again: the one place
 //! that does so for kernel messages.
 
-use super::{calls, dress, prefix};
+use super::{calls, dress, prefix, told};
 use crate::text;
 
 /// A line is joined with at most this many that follow.
@@ -125,7 +125,11 @@ impl Joiner {
         // drivers/base/power/main.c:pm_dev_err ends with the number.
         let said = record.text.strip_suffix(b" error").unwrap_or(record.text);
         let unnumbered = said.ends_with(b":") && text::find(said, b": failed to ").is_some();
-        let cut = freezer || unnumbered || calls::of(&record) == Some(calls::Line::Cut);
+        let wanted = told::wants(record.text);
+        let cut = freezer
+            || unnumbered
+            || wanted.is_some()
+            || calls::of(&record) == Some(calls::Line::Cut);
         let dated = || text::has_date(unquoted(line).1.trim_ascii_start());
         let fresh = record.fresh || dress::is_of_android(line) || dated();
         if !fresh && !cut {
@@ -168,6 +172,12 @@ impl Joiner {
                 break;
             }
             let text = prefix::strip(&self.whole).text;
+            if let Some(end) = wanted {
+                if end.is_in(text) {
+                    told = Some((count, self.whole.len()));
+                }
+                break;
+            }
             if cut
                 && matches!(
                     calls::parse(text),
