@@ -48,3 +48,26 @@ fn messages_of_an_image_are_whole_wherever_they_broke() {
         > [  104.100000] PM: suspend exit\n";
     says("show --json", frozen, &["\"name\":\"freeze_user\""], &[]);
 }
+
+#[test]
+fn rows_of_regulators_and_reasons_of_drivers_are_joined() {
+    let head = "> >  regulator                      use open bypass  opmode\n\
+        > > voltage current     min     max\n";
+    for broken in ["normal\n> > 900mV", "\n> > normal 900mV"] {
+        let rows = format!(
+            "{head}> >  elm-12v                          2    2      0 unknown\n\
+             > > 12000mV     0mA 12000mV 12000mV\n\
+             > >     oak1                          1    1      0  {broken}     0mA   800mV  1100mV\n\
+             > >        4a100000.cpu-cpu           1\n> >        0mA     0mV     0mV\n"
+        );
+        let told = ["elm-12v held 2 times at 12000 mV", "oak1 held once at 900 mV"];
+        says("show --only domains", &rows, &told, &["normal held", "by normal"]);
+    }
+    let list = "> # cat /sys/kernel/debug/devices_deferred\n\
+        > 12b80000.phy    elm-snps-femto-v2-phy: failed to get regulator\n> supply vdda18\n";
+    let told = "failed to get regulator supply vdda18";
+    says("show --only domains --json", list, &[told], &[]);
+    let prose =
+        list.replace("supply vdda18", "supply vdda18 comes from a chip that nobody built in");
+    says("show --only domains --json", &prose, &["failed to get regulator\""], &[told]);
+}

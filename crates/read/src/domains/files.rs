@@ -105,6 +105,9 @@ fn is_torn(reason: &str) -> bool {
         || reason.starts_with("supplier ") && !reason.ends_with("not ready")
 }
 
+/// The rest of a reason is no longer; prose is.
+const SHORT: usize = 40;
+
 /// The row in line `at` with what a mail program put into the line after it, and how many
 /// lines that are.
 fn joined(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<(Deferral, usize)> {
@@ -123,6 +126,16 @@ fn joined(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<(Deferral, usiz
         // The driver and its colon alone: the reason is in the next line.
         None if line.text.ends_with(':') && next_is_rest => whole(2),
         None => None,
+        // A reason of a driver that was too long for one more word.
+        Some(d)
+            if next_is_rest
+                && !d.reason.is_empty()
+                && next.text.len() <= SHORT
+                && deferred(&next, at + 1).is_none()
+                && lines.goes_on(at as u64 + 2, false) =>
+        {
+            whole(2).or(Some((d, 1)))
+        }
         Some(d) if is_torn(&d.reason) && next_is_rest && !is_row(&next, at + 1) => {
             whole(2).filter(|(d, _)| d.need().is_some_and(|n| n != Need::Lost)).or(Some((d, 1)))
         }

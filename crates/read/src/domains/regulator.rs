@@ -38,6 +38,14 @@ fn with_unit(word: &str) -> Option<(u64, &str)> {
     Some((number(&word[..at]).filter(|_| at > 0)?, &word[at..]))
 }
 
+/// What a row says of its mode (drivers/regulator/core.c:regulator_opmode_to_str).
+const MODES: [&str; 6] = ["fast", "normal", "idle", "standby", "undefined", "unknown"];
+
+/// The first voltage of a row.
+fn millivolts(words: &[&str]) -> Option<u64> {
+    words.iter().find_map(|w| with_unit(w).filter(|(_, u)| *u == "mV").map(|(n, _)| n))
+}
+
 /// Reads the table whose head is line `from`, and says where it ends.
 pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let head = lines.get(from);
@@ -45,6 +53,8 @@ pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let mut stack: Vec<(usize, usize)> = Vec::new();
     // A page of the web made one blank of each run: nothing shows who feeds whom.
     let squeezed = !head.text.contains("  ");
+    // The regulator in the line before, if its row broke off before the voltage.
+    let mut broken: Option<usize> = None;
     let mut at = from + 1;
     while at < lines.len() {
         let line = lines.get(at);
@@ -65,7 +75,16 @@ pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
         let words = line.words();
         // The rest of a row or of the head that a mail program wrapped.
         let units = words.iter().filter(|w| with_unit(w).is_some()).count();
-        if line.ruled() || units == words.len() || matches!(words[0], "current" | "voltage") {
+        let of_row = broken.take();
+        let moded = of_row.is_some() && MODES.contains(&words[0]) && units + 1 == words.len();
+        if line.ruled()
+            || units == words.len()
+            || moded
+            || matches!(words[0], "current" | "voltage")
+        {
+            if let Some(r) = of_row {
+                table.regulators[r].millivolts = millivolts(&words);
+            }
             continue;
         }
         let Some(begin) = (1..words.len()).find(|&i| number(words[i]).is_some()) else {
@@ -103,11 +122,11 @@ pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
                 parent,
                 used: value(begin),
                 open: value(begin + 1),
-                millivolts: words[begin..]
-                    .iter()
-                    .find_map(|w| with_unit(w).filter(|(_, u)| *u == "mV").map(|(n, _)| n)),
+                millivolts: millivolts(&words[begin..]),
                 consumers: Vec::new(),
             });
+            let of_row = table.regulators.len() - 1;
+            broken = table.regulators[of_row].millivolts.is_none().then_some(of_row);
         } else if let Some(p) = parent {
             let name = words[..begin].join(" ");
             table.regulators[p].consumers.push((name, Some(value(begin))));
