@@ -71,3 +71,31 @@ fn rows_of_regulators_and_reasons_of_drivers_are_joined() {
         list.replace("supply vdda18", "supply vdda18 comes from a chip that nobody built in");
     says("show --only domains --json", &prose, &["failed to get regulator\""], &[told]);
 }
+
+#[test]
+fn broken_events_of_storage_are_whole_and_unread_ones_forbid_shares() {
+    let at = |us: u32| format!("> kworker/u16:4-310 [004] ..... 10.{us:06}:");
+    let gate = |from: &str| {
+        format!(
+            "{} block_rq_issue: 8,0 WS 8192 ()\n> 5000 + 16 none,0,0 [elm]\n\
+             {} ufshcd_clk_gating: {from}REQ_CLKS_ON\n{} ufshcd_clk_gating: {from}CLKS_ON\n\
+             {} block_rq_complete: 8,0 WS () 5000 + 16\n> none,0,0 [0]\n",
+            at(0),
+            at(8),
+            at(808),
+            at(1200)
+        )
+    };
+    for from in
+        ["elm.ufshc:\n> gating state changed to ", "\n> elm.ufshc: gating state changed to "]
+    {
+        says(
+            "show --only storage",
+            &gate(from),
+            &["waited for the UFS clock", "0.80 ms"],
+            &["100 %"],
+        );
+    }
+    let unread = gate("elm.ufshc: gating stat").replace("REQ_CLKS_ON\n", "\n");
+    says("show --only storage", &unread, &["is not known"], &["100 % of that is the drive"]);
+}

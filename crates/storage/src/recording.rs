@@ -79,6 +79,8 @@ pub struct Trace {
     pub woken: Vec<Woken>,
     /// Time stamp of the last event that was read, ns.
     pub until: i64,
+    /// Lines with events of storage that could not be read.
+    pub unread: u64,
 }
 
 impl Trace {

@@ -202,6 +202,24 @@ fn is_whole(name: &[u8], text: &[u8]) -> bool {
         b"rpm_return_int" => has(b" ret="),
         b"rpm_status" => has(b"status="),
         _ if name.starts_with(b"rpm_") => has(b"child-") || !has(b" dep-") && has(b" cnt-"),
+        // include/trace/events/ufs.h, 4.16 to 6.12.
+        b"ufshcd_clk_gating" => has(b" changed to "),
+        b"ufshcd_command" => has(b" opcode:"),
+        _ if name.starts_with(b"ufshcd_profile_") => has(b" err "),
+        _ if name.starts_with(b"ufshcd_") => {
+            let ends = |word: &[u8]| name.ends_with(word);
+            let timed = ends(b"_suspend") || ends(b"_resume") || ends(b"_init");
+            has(if timed { b" err " } else { b": " })
+        }
+        // include/trace/events/devfreq.h: the load is last; 5.4 has none.
+        _ if name.starts_with(b"devfreq_") => has(b" prev_freq=") || has(b" polling_ms="),
+        b"clock_enable" | b"clock_disable" | b"clock_set_rate" => has(b" cpu_id="),
+        _ if name.starts_with(b"clk_") => !text.is_empty(),
+        // include/trace/events/scsi.h and drivers/nvme/host/trace.h.
+        b"scsi_dispatch_cmd_start" => has(b" raw="),
+        b"scsi_dispatch_cmd_done" | b"scsi_dispatch_cmd_timeout" => has(b" result="),
+        b"nvme_setup_cmd" => has(b" cmd=("),
+        b"nvme_complete_rq" => has(b" status="),
         _ => true,
     }
 }

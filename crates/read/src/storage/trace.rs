@@ -505,6 +505,7 @@ impl Sink {
             looks: self.looks.into_iter().map(|(d, l)| (d, (l.0, l.1))).collect(),
             woken: self.woken,
             until: self.until,
+            unread: self.damaged,
         }
     }
 }

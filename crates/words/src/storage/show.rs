@@ -128,10 +128,10 @@ fn trace(p: &mut Page, t: &Trace, disks: &[DiskSummary], top: usize) {
     let busy: Vec<&DiskSummary> = disks.iter().filter(|d| d.all.requests > 0).collect();
     match busy.first() {
         Some(d) => {
-            p.wrapped(Ink::Strong, 0, 2, &answer(d, busy.len() > 1));
+            p.wrapped(Ink::Strong, 0, 2, &answer(d, busy.len() > 1, t.unread));
             p.wrapped(Ink::Plain, 0, 2, &trust(t, disks, &name));
             for d in &busy {
-                disk(p, d, top);
+                disk(p, d, top, t.unread);
             }
         }
         None if !t.requests.is_empty() => {
@@ -148,9 +148,19 @@ fn trace(p: &mut Page, t: &Trace, disks: &[DiskSummary], top: usize) {
 }
 
 /// The first line of a trace with complete requests.
-fn answer(d: &DiskSummary, several: bool) -> String {
+fn answer(d: &DiskSummary, several: bool, unread: u64) -> String {
     let of = if several { format!(" of disk {}", d.disk) } else { String::new() };
     let Some(worst) = d.worst() else {
+        if unread > 0 {
+            // One of them may say what requests waited for.
+            return format!(
+                "{}{of} took {} on average; how much of that is the drive's own service is not \
+                 known, because {} of events could not be read.",
+                plural(d.all.requests as usize, "request"),
+                time(d.all.mean),
+                plural(unread as usize, "line"),
+            );
+        }
         let service = d.shares.iter().filter(|s| s.cause.is_service());
         let served = service.map(|s| s.total).fold(0, i64::saturating_add);
         return format!(
@@ -292,7 +302,7 @@ fn latency(p: &mut Page, name: &str, l: &Latency) {
     )]);
 }
 
-fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
+fn disk(p: &mut Page, d: &DiskSummary, top: usize, unread: u64) {
     p.blank();
     latency_head(p, &format!("Disk {}", d.disk));
     latency(p, "all requests", &d.all);
@@ -347,6 +357,13 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
                 ms3(s.longest)
             ),
         )]);
+    }
+    if unread > 0 {
+        let text = format!(
+            "{} of events could not be read: the row of the drive's own service is an upper bound.",
+            plural(unread as usize, "line")
+        );
+        p.paragraph(2, &text);
     }
     // Moments that no event of the trace tells of.
     let unknown: Vec<Cause> = CAUSES
