@@ -99,3 +99,24 @@ fn broken_events_of_storage_are_whole_and_unread_ones_forbid_shares() {
     let unread = gate("elm.ufshc: gating stat").replace("REQ_CLKS_ON\n", "\n");
     says("show --only storage", &unread, &["is not known"], &["100 % of that is the drive"]);
 }
+
+#[test]
+fn few_lines_bound_the_halves_of_an_attempt() {
+    let controller = "[  801.000000] PM: suspend entry (s2idle)\n\
+        [  801.900000] ACPI: EC: interrupt blocked\n[ 2601.000000] ACPI: EC: interrupt unblocked\n\
+        [ 2602.000000] PM: suspend exit\n";
+    let told =
+        ["\"suspend_ns\":900000000", "\"resume_ns\":1000000000", "\"asleep_ns\":1799100000000"];
+    says("show --json", controller, &told, &[]);
+    says("show", controller, &["Suspend at least 900.0 ms"], &["No phase of this cycle"]);
+    let frozen = "[ 1201.000000] PM: suspend entry (deep)\n\
+        [ 1221.010000] Freezing user space processes failed after 20.004 seconds (1 tasks refusing to freeze, wq_busy=0):\n\
+        [ 1221.020000] PM: suspend exit\n";
+    says("show --json", frozen, &["\"suspend_ns\":20010000000", "freeze_failed"], &[]);
+    // A keeper who was frozen writes of both as he thaws.
+    let late = "Nov 22 08:00:00.100000 elm kernel: PM: suspend entry (s2idle)\n\
+        Nov 22 08:31:10.100000 elm kernel: ACPI: EC: interrupt blocked\n\
+        Nov 22 08:31:10.100100 elm kernel: ACPI: EC: interrupt unblocked\n\
+        Nov 22 08:31:10.200000 elm kernel: PM: suspend exit\n";
+    says("show --json", late, &["\"suspend_ns\":null"], &[]);
+}

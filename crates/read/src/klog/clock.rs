@@ -36,7 +36,7 @@ const SET: Ns = Ns(30 * 24 * HOUR);
 
 /// A keeper who was frozen writes what he missed within this time. Devices of a machine
 /// need longer to go down and come back.
-const CATCHING_UP: Ns = Ns::from_ms(100);
+pub(super) const CATCHING_UP: Ns = Ns::from_ms(100);
 
 /// From the image that was read to the line behind it a kernel needs less: stopping devices
 /// and copying pages prints lines. More is between two clocks. Chosen, not measured.

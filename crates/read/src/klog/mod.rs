@@ -36,6 +36,7 @@ mod restore;
 mod state;
 mod steps;
 mod told;
+mod unfrozen;
 mod unit;
 mod vendor;
 mod wrap;

@@ -5,6 +5,7 @@
 //! pm_dev_err; kernel/power/suspend.c:suspend_devices_and_enter, suspend_enter, 6.12):
 //! what lies before it is the way down, what follows is the way up.
 
+use super::clock::CATCHING_UP;
 use super::held::Refusal;
 use super::number::number;
 use super::prefix::{self, Record};
@@ -308,6 +309,35 @@ impl Log<'_> {
         }
         let phase = if self.c.cpu_from.is_some() { Phase::CpuOff } else { Phase::Noirq };
         self.unprinted(phase, PmEvent::Suspend, at, at);
+    }
+
+    /// The attempt is over, and of its phases no line tells: each half lasted at least from its
+    /// own end to where the embedded controller was silenced or woken, which is inside the noirq
+    /// phases (drivers/acpi/ec.c:acpi_ec_suspend_noirq, acpi_ec_resume_noirq, 4.17 to 7.3).
+    pub(super) fn bound_by_controller(&mut self) {
+        let (Some(from), Some(to)) = self.c.quiet else { return };
+        // A keeper who was frozen writes both as he thaws, which tells of no time.
+        if self.now > Ns::CALENDAR && to - from <= CATCHING_UP {
+            return;
+        }
+        super::steps::quiet_sleep(self);
+        if self.c.woke != Some(to) {
+            return;
+        }
+        let Some(c) = self.t.current() else { return };
+        let has = |d: Direction| {
+            c.cycle.phases.iter().any(|p| p.phase != Phase::Asleep && p.phase.direction() == d)
+        };
+        let (down, up) = (has(Direction::Suspend), has(Direction::Resume));
+        let (start, now) = (c.cycle.start, self.now);
+        // Where no line tells the phases apart, the first of them stands for all, as behind a
+        // refusal.
+        if !down && start < from {
+            self.unprinted(Phase::Suspend, PmEvent::Suspend, start, from);
+        }
+        if !up && to < now {
+            self.unprinted(Phase::Resume, PmEvent::Resume, to, now);
+        }
     }
 
     /// A way up of devices that breaks off reaches as far as its last line, where callbacks of

@@ -242,7 +242,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
                 }
             }
             end(log, phase, stamp);
-        } else if failed(log, phase, rest, stamp) {
+        } else if log.freezing_failed(phase, rest, stamp) {
             end(log, phase, stamp);
         } else {
             log.settle_frozen(stamp);
@@ -278,7 +278,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         // (kernel/power/process.c:try_to_freeze_tasks).
         let busy = text::find(rest, b"wq_busy=1").is_some();
         let phase = if busy { Phase::FreezeKernel } else { Phase::Freeze };
-        return failed(log, phase, rest, stamp);
+        return log.freezing_failed(phase, rest, stamp);
     }
     if log.c.listing
         && let Some(name) = freeze::task(text)
@@ -343,6 +343,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         }
         log.caught_up();
         log.up();
+        log.bound_by_controller();
         let exit = (is_exit(text) && log.timed).then_some(log.now + log.c.late);
         if let Some(c) = log.t.current() {
             c.over = true;
@@ -353,43 +354,6 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
     } else {
         return false;
     }
-    true
-}
-
-/// Freezing did not succeed; whether `rest` says so, and with it how long it was tried.
-fn failed(log: &mut Log<'_>, phase: Phase, rest: &[u8], stamp: &Stamp<'_>) -> bool {
-    let aborted = rest.starts_with(b"aborted after ");
-    let Some(took) = rest.strip_prefix(b"aborted after ").or(rest.strip_prefix(b"failed after "))
-    else {
-        return false;
-    };
-    if log.is_piece(stamp) {
-        let now = log.now;
-        log.now -= seconds(took).filter(|_| log.timed).unwrap_or(Ns::ZERO);
-        lasting(log, phase, stamp);
-        log.now = now;
-        if let Some(c) = log.t.current() {
-            c.whole = false;
-        }
-    }
-    log.c.given_up = true;
-    if let Some(took) = seconds(took) {
-        advance(log, took);
-        if matches!(log.c.lasting, Some(Phase::FreezeUser | Phase::FreezeKernel)) {
-            log.close_up(log.c.lasting_from, took);
-        }
-    }
-    settle(log, stamp);
-    if let Some(c) = log.t.current() {
-        if aborted {
-            c.told.wakeup = true;
-            c.told.aborted = true;
-        } else {
-            // The only value the freezer returns.
-            c.told.freeze_failed = Some(-16);
-        }
-    }
-    log.c.listing = !aborted;
     true
 }
 
@@ -738,7 +702,7 @@ fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
 }
 
 /// A step without its own end begins.
-fn lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
+pub(super) fn lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
     let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
     log.t.begin_phase(&log_stamp(log, stamp), phase, event, 0);
     log.sync();
