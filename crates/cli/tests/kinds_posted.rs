@@ -120,3 +120,27 @@ fn few_lines_bound_the_halves_of_an_attempt() {
         Nov 22 08:31:10.200000 elm kernel: PM: suspend exit\n";
     says("show --json", late, &["\"suspend_ns\":null"], &[]);
 }
+
+#[test]
+fn a_hibernation_without_an_image_did_not_sleep() {
+    let text = |line: &str| {
+        format!(
+            "Nov 18 21:30:00.100000 elm kernel: PM: hibernation: hibernation entry\n\
+             Nov 18 21:30:00.200000 elm kernel: Filesystems sync: 0.020 seconds\n\
+             Nov 18 21:30:01.000000 elm {line}\n\
+             Nov 18 21:30:01.100000 elm kernel: PM: hibernation: hibernation exit\n"
+        )
+    };
+    let asker = "Nov 18 21:30:01.200000 elm systemd-sleep[7701]: Failed to put system to sleep. \
+        System resumed again: Cannot allocate memory\n";
+    let sync = "kernel: OOM killer enabled.";
+    for failed in [
+        text("kernel: PM: hibernation: Image allocation is 81022 pages short"),
+        text("kernel: PM: hibernation: Error -12 creating image"),
+        text(sync) + asker,
+    ] {
+        says("show --json", &failed, &["\"outcome\":\"image_failed\""], &["\"outcome\":\"slept\""]);
+        says("show --only modes --json", &failed, &["\"failed\": 1"], &["\"slept\": 1"]);
+    }
+    says("show --json", &text(sync), &["\"outcome\":\"slept\""], &[]);
+}

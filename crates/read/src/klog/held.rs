@@ -54,11 +54,14 @@ pub(super) fn begins_restore(message: &[u8]) -> bool {
 }
 
 /// Whether a message says that an image could not be made or written
-/// (kernel/power/hibernate.c:create_image, kernel/power/swap.c:swsusp_write, 6.1 to 7.3).
+/// (kernel/power/hibernate.c:create_image, kernel/power/swap.c:swsusp_write, 6.1 to 7.3), or
+/// that memory has no room for one (kernel/power/snapshot.c:hibernate_preallocate_memory, 2.6.32
+/// to 7.3, which gives up with -ENOMEM then).
 pub(super) fn not_written(message: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] =
         [b"Cannot find swap device", b"Cannot get swap writer", b"Not enough free swap"];
     let is = |end: &[u8]| message.starts_with(b"Error ") && message.ends_with(end);
     let creating = is(b" creating image") || is(b" creating hibernation image");
-    creating || WORDS.iter().any(|w| message.starts_with(w))
+    let short = message.starts_with(b"Image allocation is ") && message.ends_with(b" pages short");
+    creating || short || WORDS.iter().any(|w| message.starts_with(w))
 }

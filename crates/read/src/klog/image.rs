@@ -4,6 +4,7 @@ use super::grain::TICK;
 use super::held::not_written;
 use super::marks::message;
 use super::number::{number, seconds};
+use super::prefix::Record;
 use super::state::Log;
 use super::steps::{advance, log_stamp, settle};
 use crate::event::Stamp;
@@ -78,6 +79,22 @@ impl Log<'_> {
 }
 
 impl Log<'_> {
+    /// Who asked for the hibernation that is over says that memory did not suffice
+    /// (src/sleep/sleep.c:execute of systemd, by the error that the kernel gave back): no image
+    /// was made, whatever lines of the kernel are left out.
+    pub(super) fn asker_lacks_memory(&mut self, r: &Record<'_>) {
+        if !r.has(b"System resumed again: ") || !r.text.ends_with(b": Cannot allocate memory") {
+            return;
+        }
+        let unmade = self.c.image_made.is_none();
+        if let Some(c) = self.t.current().filter(|c| c.over && unmade)
+            && c.cycle.mode == Mode::Disk
+            && !c.cycle.reads_image
+        {
+            c.told.image_failed = true;
+        }
+    }
+
     /// Memory was taken from `start` on, by what the kernel measured. The steps before it were
     /// over then: where their stamps are later, they are those of a reader who was frozen.
     fn allocated_behind(&mut self, start: Ns) {

@@ -685,6 +685,7 @@ fn other(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], at: u64) -> bool {
         );
         return true;
     }
+    log.asker_lacks_memory(r);
     if let Some(tick) = tick(text) {
         log.t.machine().tick = Some(tick);
         return true;
