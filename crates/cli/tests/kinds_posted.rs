@@ -144,3 +144,23 @@ fn a_hibernation_without_an_image_did_not_sleep() {
     }
     says("show --json", &text(sync), &["\"outcome\":\"slept\""], &[]);
 }
+
+#[test]
+fn a_folder_that_a_command_goes_to_names_the_cpu() {
+    let folder = "/sys/devices/system/cpu/cpu7/cpuidle";
+    let names = "state0/name:WFI\nstate1/name:elm-deep\n";
+    let rest = "state0/latency:1\nstate1/latency:900\nstate0/residency:1\nstate1/residency:5000\n";
+    let trace = "<idle>-0 [007] d..2. 3100.000000: cpu_idle: state=1 cpu_id=7\n\
+        <idle>-0 [007] d..2. 3100.002000: cpu_idle: state=4294967295 cpu_id=7\n";
+    for command in [
+        format!("The states (cd {folder}; grep . state*/name state*/latency state*/residency):\n"),
+        format!("$ cd {folder}; grep . state*/name state*/latency state*/residency\n"),
+        format!("# cd {folder} && grep . state*/{{name,latency,residency}}\n\n"),
+        format!(
+            "elm@oak:~$ cd {folder}\nelm@oak:~$ grep . state*/name state*/latency state*/residency\n"
+        ),
+    ] {
+        let text = format!("{command}{names}{rest}\n{trace}");
+        says("show --only idle", &text, &["elm-deep is too deep"], &["CPU 0", "shown as CPU 0"]);
+    }
+}

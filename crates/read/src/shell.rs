@@ -20,6 +20,8 @@ enum Shape {
     Plain,
     /// Each names its file, of which the path begins with one of these.
     Named(Vec<String>),
+    /// The same, and none of them was there yet: a blank line may stand above them.
+    Awaited(Vec<String>),
     /// The value of this file, and no name.
     Single(String),
 }
@@ -82,6 +84,7 @@ impl Session {
         }
         let folder = self.folder.as_deref()?;
         match &self.below {
+            Shape::Awaited(_) if text.is_empty() => None,
             _ if text.is_empty() || text.starts_with("```") => {
                 self.below = Shape::Plain;
                 None
@@ -90,10 +93,15 @@ impl Session {
                 let name = text.strip_prefix("==> ")?.strip_suffix(" <==")?;
                 is_relative(name).then(|| format!("{marks}==> {} <==", join(folder, name)))
             }
-            Shape::Named(begins) => {
+            Shape::Named(begins) | Shape::Awaited(begins) => {
                 let name = &text[..text.find(':')?];
                 let known = begins.iter().any(|b| text.starts_with(b.as_str()));
-                (known && is_relative(name)).then(|| format!("{marks}{}", join(folder, text)))
+                let new =
+                    (known && is_relative(name)).then(|| format!("{marks}{}", join(folder, text)));
+                if new.is_some() {
+                    self.below = Shape::Named(begins.clone());
+                }
+                new
             }
             Shape::Single(path) => {
                 let new = format!("{marks}{path}:{text}");
@@ -232,7 +240,7 @@ fn below(folder: &str, options: &str, relative: &[String], files: usize) -> Shap
         if begins.is_empty() && files == 0 {
             begins.push(String::new());
         }
-        return Shape::Named(begins);
+        return Shape::Awaited(begins);
     }
     match relative {
         [one] => Shape::Single(join(folder, one)),
@@ -293,6 +301,13 @@ mod tests {
             and power/control: it is on\n\
             me@box:/sys/power$ cat /sys/power/mem_sleep\ns2idle [deep]\n\
             me@box:~/src$ cat notes\nx\n";
+        assert_eq!(read(text).as_deref(), Some(want));
+    }
+
+    #[test]
+    fn a_blank_line_may_stand_above_what_a_command_printed() {
+        let text = "$ cd /sys/class/a; grep . b/*\n\nb/c:1\n\nb/d:2\n";
+        let want = "$ grep . /sys/class/a/b/*\n\n/sys/class/a/b/c:1\n\nb/d:2\n";
         assert_eq!(read(text).as_deref(), Some(want));
     }
 

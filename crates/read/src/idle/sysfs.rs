@@ -160,7 +160,8 @@ fn stands_in(line: &str) -> Option<u32> {
     let (before, rest) = line.split_once("/cpuidle")?;
     let (cpu, left) = number(&before[before.rfind("/cpu")? + 4..])?;
     let ends = rest.trim_start_matches('/');
-    let is_folder = ends.is_empty() || ends.starts_with(['#', '$', '%', '>', ']', ' ']);
+    let is_folder =
+        ends.is_empty() || ends.starts_with(['#', '$', '%', '>', ']', ' ', ';', '&', ')']);
     (left.is_empty() && is_folder).then_some(cpu)
 }
 
