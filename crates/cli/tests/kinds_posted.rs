@@ -1,6 +1,6 @@
 //! Kinds of texts by what keepers, mails and hands leave of them: as `kinds`, and made up.
 
-use super::kinds::{says, sleep};
+use super::kinds::{DOWN, says, sleep};
 
 #[test]
 fn what_kernels_of_vendors_put_behind_the_time_is_no_message() {
@@ -163,4 +163,21 @@ fn a_folder_that_a_command_goes_to_names_the_cpu() {
         let text = format!("{command}{names}{rest}\n{trace}");
         says("show --only idle", &text, &["elm-deep is too deep"], &["CPU 0", "shown as CPU 0"]);
     }
+}
+
+#[test]
+fn an_error_at_the_cut_end_of_a_text_is_not_known() {
+    let cut = format!("{DOWN}[  100.500000] elm 1-1: PM: failed to suspend: error -1");
+    let told = ["1-1 (elm) ended the sleep; with which error is not known", "likely"];
+    says("check", &cut, &told, &["EPERM", "error -1 ", "certain"]);
+    says("show --json", &cut, &["\"outcome_errno\":null"], &[]);
+    says("check", &format!("{cut}\n"), &["EPERM"], &["is cut"]);
+    says("check", &format!("{cut}10"), &["ETIMEDOUT"], &["is cut"]);
+    // A callback returned it just before.
+    let told = cut.replace(
+        "[  100.500000]",
+        "[  100.499000] elm 1-1: PM: dpm_run_callback(): elm_suspend returns -110\n[  100.500000]",
+    );
+    says("check", &told, &["ETIMEDOUT"], &["is cut"]);
+    says("show --json", &told, &["\"outcome_errno\":-110"], &[]);
 }

@@ -4,7 +4,7 @@
 use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy, Unchecked};
 use crate::report::{Report, Sleep, sorted};
-use crate::rules::{abort, freezer, mode, sync};
+use crate::rules::{abort, ended, freezer, mode, sync};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome};
 use dormouse_base::device::DeviceId;
@@ -90,7 +90,7 @@ fn failed(capture: &Capture, out: &mut Vec<Finding>) {
             seen(capture, at, t, &format!("a callback of {name} returned {error}"))
         };
         let usb = capture.names.get(capture.graph.get(d).subsystem) == "usb";
-        let f = abort::device_failed(device(capture, d), error, times.len(), usb, None);
+        let f = ended::device_failed(device(capture, d), error, times.len(), usb, None);
         out.push(f.shown_by(times.iter().take(LINES).map(text)));
     }
 }

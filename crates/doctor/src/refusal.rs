@@ -14,7 +14,7 @@ pub struct Refusal<'a> {
     pub driver: &'a str,
     /// Its name; empty where somebody cut it off.
     pub device: &'a str,
-    /// The error.
+    /// The error; 0 where the text ends inside of it.
     pub error: i32,
     /// What it refused; a phase of the way up ends no sleep.
     pub phase: Phase,
@@ -73,7 +73,10 @@ fn refusal<'a>(
 ) -> Option<Refusal<'a>> {
     let error = error.trim();
     let end = error.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(error.len());
-    let error = error[..end].parse().ok().filter(|&e: &i32| e != 0)?;
+    let error = match error[end..].starts_with('…') {
+        true => 0,
+        false => error[..end].parse().ok().filter(|&e: &i32| e != 0)?,
+    };
     Some(Refusal { driver: driver.trim(), device: device.trim(), error, phase })
 }
 

@@ -18,6 +18,7 @@
 pub mod capture_file;
 pub mod cases;
 pub mod container;
+mod cut;
 pub mod detect;
 pub mod doctor;
 pub mod domains;

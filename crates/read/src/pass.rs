@@ -1,6 +1,7 @@
 //! One pass over inputs: of each, one look by every subject that is wanted.
 
 use crate::capture_file;
+use crate::cut;
 use crate::detect::Format;
 use crate::doctor::Heard;
 use crate::domains::{self, PowerPass};
@@ -120,6 +121,9 @@ impl Pass {
     /// system sleep, if they were found already.
     pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
         let text = part.format == Format::KernelLog && part.taken.is_none();
+        if let Some(marked) = text.then(|| cut::marked(part.source.bytes)).flatten() {
+            return self.add(part.with(&marked), lines);
+        }
         let trace = text || part.format == Format::Ftrace;
         if let Some(whole) = trace.then(|| wrapped::whole(part.source.bytes)).flatten() {
             return self.add_text(&part.with(&whole), text, None);

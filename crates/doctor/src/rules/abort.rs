@@ -1,5 +1,6 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
+use super::ended::device_failed;
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
@@ -21,9 +22,19 @@ pub(crate) struct Failed<'a> {
     pub device: &'a str,
     /// Its driver; empty if the line does not say.
     pub driver: &'a str,
+    /// 0 where the text ends inside of it.
     pub error: i32,
     /// It failed on the way up, which ends no sleep.
     up: bool,
+}
+
+impl Failed<'_> {
+    /// Where the text ends inside of the error: with that of what was said just before.
+    fn with_error_of<'m>(self, mut before: impl Iterator<Item = &'m Message>) -> Self {
+        let same = |m: &Message| returned(m).filter(|r| r.device == self.device).map(|r| r.error);
+        let known = if self.error == 0 { before.find_map(same) } else { None };
+        Failed { error: known.unwrap_or(self.error), ..self }
+    }
 }
 
 pub(crate) fn failed(m: &Message) -> Option<Failed<'_>> {
@@ -218,6 +229,8 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
         };
         let alone = || returned(m).filter(|f| !inner(f) && !twice(f));
         let Some(f) = failed(m).or_else(alone) else { continue };
+        let before = case.messages[i.saturating_sub(NEAR)..i].iter().rev();
+        let f = f.with_error_of(before);
         // Alarms have rules of their own.
         if f.device.starts_with("alarmtimer") {
             continue;
@@ -351,45 +364,6 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
 fn ends_with(text: &str, error: i32) -> bool {
     let word = text.trim_end().rsplit([' ', ':', '(', '=']).next().unwrap_or("");
     error < 0 && word.trim_end_matches([')', '.']).parse() == Ok(error)
-}
-
-/// A device that ended attempts to sleep; a hub said just before that the device `awake`
-/// below it was not suspended.
-pub(crate) fn device_failed(
-    device: Device,
-    error: i32,
-    times: usize,
-    usb: bool,
-    awake: Option<&str>,
-) -> Finding {
-    let (who, often, told) = (say::device(&device), say::times(times), say::refused(error));
-    let rule = ("device-failed", Area::Abort, Level::Broken);
-    let f = Finding::new(rule, Confidence::Certain)
-        .of_error(error)
-        .times(times)
-        .when(Some(Direction::Suspend), None);
-    let f = match awake {
-        Some(below) => f
-            .says(format!("{who} ended the sleep{often}: {told}. Just before, a hub said that {below} below it was not suspended yet."))
-            .look(format!("Unplug {below}, or unbind its driver, and try again: a driver that does not suspend it, or a wakeup of it, keeps the controller awake.")),
-        None if error > 0 => f
-            .says(format!("{who} ended the sleep{often}: its callback returned {error}. Only 0 is success, so the kernel takes a positive value as an error."))
-            .look("The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1."),
-        None if error == -EBUSY && usb => f
-            .says(format!("{who} ended the sleep{often}: error {error} (EBUSY). The usual cause is a wakeup pending at a USB port below it; no line that was read says which."))
-            .look(format!("Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.", device.name)),
-        None => f
-            .says(format!("{who} ended the sleep{often}: {told}."))
-            .look(format!("Look at the messages of {}'s driver before that line.", device.name)),
-    };
-    // Only the error is proven; that its bus went first is one reading.
-    let f = match error {
-        -6 | -108 | -121 if awake.is_none() => f.look(
-            "One reading: what it is behind was suspended before it. Check the order (device link, parent).",
-        ),
-        _ => f,
-    };
-    f.of_devices([device])
 }
 
 /// A host controller that refused right after an event at one of its ports.

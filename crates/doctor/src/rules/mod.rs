@@ -10,6 +10,7 @@ mod disk;
 pub(crate) mod doubt;
 pub(crate) mod drawn;
 mod drive;
+pub(crate) mod ended;
 pub(crate) mod freezer;
 mod gpe;
 mod grid;

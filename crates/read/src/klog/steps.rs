@@ -526,7 +526,13 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
 /// The device of `refusal` ended the way down.
 fn refused(log: &mut Log<'_>, refusal: &refusal::Refusal<'_>) {
     let (driver, device) = (refusal.driver.as_bytes(), refusal.device.as_bytes());
-    let (at, errno) = (log.now, refusal.error);
+    let at = log.now;
+    // Where the text ends inside of the number, a callback may have returned it just before.
+    let said = log.c.returned.as_ref().filter(|r| super::calls::split(&r.0).1 == device);
+    let errno = match (refusal.error, said) {
+        (0, Some((_, errno))) => *errno,
+        (errno, _) => errno,
+    };
     // Somebody cut the name off, which the line before has too.
     let nameless = device.is_empty();
     let before = log.c.returned.take().filter(|r| nameless && r.1 == errno);
