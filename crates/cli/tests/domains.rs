@@ -142,7 +142,7 @@ fn the_whole_chip_is_one_screen() {
     assert!(flat.contains(resource), "{out}");
     for part in [
         "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks are enabled and 2 may run; nobody asked for 1 of these\n  2 of 2 regulators enabled, 0 without a user in the table\n  1 of 1 power resource on\n",
-        "\n  nobody asked for left\n",
+        "\n  nobody enabled left, and the hardware may run it\n",
         "\nWhat devices hold\n  10.gpu: domain gpu (suspended), clock osc (on) and regulator ldo3 (once)\n",
     ] {
         assert!(out.contains(part), "{part}{out}");

@@ -181,3 +181,30 @@ fn an_error_at_the_cut_end_of_a_text_is_not_known() {
     says("check", &told, &["ETIMEDOUT"], &["is cut"]);
     says("show --json", &told, &["\"outcome_errno\":-110"], &[]);
 }
+
+#[test]
+fn a_failed_probe_that_others_wait_for_is_a_fault() {
+    let waits = "[   16.201000] elm-gcc 100000.clock: sync_state() pending due to af00000.clock\n";
+    let fails =
+        "[   18.990100] elm-disp af00000.clock: probe with driver elm-disp failed with error -2\n";
+    let told = "af00000.clock by elm-disp failed with error -2 (ENOENT). 100000.clock waits for it";
+    says("check", &format!("{waits}{fails}"), &["Broken: The probe of", told], &[]);
+    says("check", fails, &[], &["Broken", "waits for it"]);
+    let bound = "[   19.000000] elm-disp af00000.clock: bound 1.dpu (ops elm_ops)\n";
+    says("check", &format!("{waits}{bound}"), &[], &["Broken"]);
+}
+
+#[test]
+fn a_clock_that_nobody_enabled_is_not_called_off_where_it_may_run() {
+    let text = "                 enable  prepare  protect                                duty  hardware  connection\n   \
+        clock          count    count    count        rate   accuracy phase  cycle    enable   consumer  id\n\
+        -----------------------------------------------------------------------------------------------\n \
+        elm              0       0        0        24000000    0          0     50000      Y   fe04.vop  aclk\n \
+        oak              0       0        0        24000000    0          0     50000      N   fe04.vop  hclk\n\n \
+        regulator                      use open bypass  opmode voltage current     min     max\n\
+        ---------------------------------------------------------------------------------------\n \
+        vcc                              1    1      0 unknown  5000mV     0mA  5000mV  5000mV\n    \
+        fe04.vop-avdd                 1                                 0mA     0mV     0mV\n";
+    let told = ["nobody enabled elm, and the hardware may run it", "oak (off)"];
+    says("show --only domains", text, &told, &["elm (off)", "nobody asked for elm"]);
+}

@@ -25,7 +25,7 @@ pub struct Clock {
 
 impl Clock {
     /// Whether the hardware may let it run: at 0 Hz it does not.
-    fn may_run(&self) -> bool {
+    pub fn may_run(&self) -> bool {
         self.runs == Some(true) && self.rate != Some(0)
     }
 }

@@ -7,6 +7,7 @@ use crate::probe::{Outcome, Provider};
 use crate::report::Report;
 use crate::root::Cause;
 use crate::say::{error, verb};
+use crate::supplier::{Consumer, Fate};
 use dormouse_base::finding::{Area, Confidence, Finding, Level};
 use dormouse_base::say::{names, plural};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,16 +125,17 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         let kind = [&p.device, &p.driver].into_iter().find_map(|name| provided(name));
         let asks = kind.map_or(Vec::new(), |kind| asking(report, kind));
         let needed = kind.is_some() && waiting > 0 || !asks.is_empty();
+        let held = held_up(report, &p.device);
         let confidence = match code {
             // It asked for another attempt: that is none that failed.
             DEFERRED => continue,
             TIMED_OUT => Confidence::Certain,
             _ if p.part_of.is_some() => Confidence::Certain,
-            _ if needed => Confidence::Likely,
+            _ if needed || !held.is_empty() => Confidence::Likely,
             NO_DEVICE | NO_ADDRESS => continue,
             _ => Confidence::Certain,
         };
-        let is_fault = code == TIMED_OUT || p.part_of.is_some() || needed;
+        let is_fault = code == TIMED_OUT || p.part_of.is_some() || needed || !held.is_empty();
         let what = match &p.part_of {
             Some(whole) => format!("{} could not be bound as a part of {whole}", p.device),
             None if p.driver.is_empty() => format!("The probe of {} failed", p.device),
@@ -146,6 +148,11 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
                 names(&asks),
                 verb(asks.len(), "waits", "wait"),
                 kind.unwrap_or("device")
+            ),
+            0 if !held.is_empty() => format!(
+                " {} {} for it, so what was on there at boot may stay on for good.",
+                names(&held),
+                verb(held.len(), "waits", "wait")
             ),
             0 => String::new(),
             n => format!(
@@ -169,8 +176,20 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
                 p.device
             ))
             .shown_by([p.evidence.clone()].into_iter().chain(own));
-        out.push(Found { finding, is_failure: true, weight: 1 + (waiting + asks.len()) as u64 });
+        out.push(Found {
+            finding,
+            is_failure: true,
+            weight: 1 + (waiting + asks.len() + held.len()) as u64,
+        });
     }
+}
+
+/// Suppliers that are not told that all consumers have probed, because this one failed: what they
+/// keep on since boot stays on (drivers/base/core.c:fw_devlink_dev_sync_state, 6.3 to 7.3).
+fn held_up(report: &Report, device: &str) -> Vec<String> {
+    let failed = |c: &Consumer| c.name == device && matches!(c.fate, Fate::Failed(_));
+    let held = report.suppliers.iter().filter(|s| !s.forced && s.consumers.iter().any(failed));
+    held.map(|s| s.name.clone()).collect()
 }
 
 /// Devices whose drivers say that they miss something of this kind.

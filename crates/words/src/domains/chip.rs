@@ -100,7 +100,11 @@ pub(crate) fn holders(s: &Subject<'_>) -> Vec<(String, Vec<String>)> {
     }
     for c in s.case.clocks.last().iter().flat_map(|t| &t.clocks) {
         for (device, _) in &c.consumers {
-            let state = if c.enabled > 0 { "on" } else { "off" };
+            let state = match c.enabled {
+                0 if c.may_run() => "not enabled, and the hardware may run it",
+                0 => "off",
+                _ => "on",
+            };
             by.entry(device).or_default()[1].push(format!("clock {} ({state})", c.name));
         }
     }

@@ -176,7 +176,10 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         list(page, &heading, &rows, top);
         let unasked: Vec<String> = t.unasked().iter().map(|&i| t.clocks[i].name.clone()).collect();
         if !unasked.is_empty() {
-            page.entry("  ", &safe(&format!("nobody asked for {}", names(&unasked))));
+            let them = if unasked.len() == 1 { "it" } else { "them" };
+            let text =
+                format!("nobody enabled {}, and the hardware may run {them}", names(&unasked));
+            page.entry("  ", &safe(&text));
         }
     }
     for t in &s.case.regulators {
