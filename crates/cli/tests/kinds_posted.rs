@@ -208,3 +208,18 @@ fn a_clock_that_nobody_enabled_is_not_called_off_where_it_may_run() {
     let told = ["nobody enabled elm, and the hardware may run it", "oak (off)"];
     says("show --only domains", text, &told, &["elm (off)", "nobody asked for elm"]);
 }
+
+#[test]
+fn each_table_of_turbostat_shows_its_caption() {
+    let table = |n: u32| {
+        format!("Busy%\tBzy_MHz\tCPU%c6\tPkg%pc10\tPkgWatt\n2.00\t1100\t95.00\t{n}.00\t1.90\n")
+    };
+    let text = format!(
+        "### elm, default\n{}### elm, oak=force\n{}### elm, oak=force, lid closed\n### (display off)\n{}",
+        table(40),
+        table(71),
+        table(90)
+    );
+    let told = ["\"elm, default\"", "\"elm, oak=force\"", "oak=force, lid", "(display off)\""];
+    says("show --only idle", &text, &told, &[]);
+}

@@ -102,15 +102,24 @@ pub(super) fn host(line: &str) -> Option<&str> {
 
 /// What may introduce a table: a few words, no command, no value.
 fn caption(line: &str) -> Option<String> {
+    // A heading of Markdown may name a setting: a value stands alone.
+    let heading = line.starts_with("##") || line.starts_with("**");
     let line = line.trim_matches(|c: char| "*=_# \t".contains(c));
     let words = line.trim_end_matches([':', '.', ',']);
     // One word is a caption with a colon behind it, or as a version alone: `6.8.9`.
     let version = || words.matches('.').count() > 1 && words.bytes().any(|b| b.is_ascii_digit());
     let is_words = line.starts_with(|c: char| c.is_alphanumeric())
         && (words.contains(' ') || line.ends_with(':') || version())
-        && !words.contains([':', '\t', '=', '/'])
+        && (heading && words.contains(' ') || !words.contains([':', '\t', '=', '/']))
         && words.chars().count() <= 100;
     is_words.then(|| words.to_owned())
+}
+
+/// The caption that goes on in `line`: a second line of it stands in brackets.
+pub(super) fn joined(caption: &str, line: &str) -> Option<String> {
+    let words = line.trim_matches(|c: char| "*=_# \t".contains(c));
+    let is_rest = words.starts_with('(') && words.ends_with(')') && words.chars().count() <= 60;
+    is_rest.then(|| format!("{caption} {words}"))
 }
 
 /// What `line` is, which is no line of a table.
@@ -170,6 +179,8 @@ mod tests {
             ("With the new firmware:", apart("With the new firmware")),
             ("## On battery", apart("On battery")),
             ("10.004 sec", apart("10.004 sec")),
+            ("### 6.12, pcie_aspm=force", apart("6.12, pcie_aspm=force")),
+            ("pcie_aspm=force now", Between::Apart(None)),
             ("current_driver: acpi_idle", Between::Apart(None)),
         ] {
             assert_eq!(between(line), what, "{line}");

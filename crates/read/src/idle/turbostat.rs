@@ -6,7 +6,7 @@
 //! columns that are left and cannot begin a line. Tables with words, a command or
 //! another caption between them are measurements of their own.
 
-use super::between::{Between, between, host, plain, quotes};
+use super::between::{Between, between, host, joined, plain, quotes};
 use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
 use crate::grams::Asked;
 use crate::setting::Settings;
@@ -466,7 +466,9 @@ impl Reading<'_> {
             }
             Between::Apart(caption) => {
                 (self.inside, self.apart) = (false, true);
-                self.caption = caption.or(self.caption.take());
+                let above = self.caption.take();
+                let both = above.as_deref().and_then(|c| joined(c, line));
+                self.caption = both.or(caption).or(above);
             }
         }
     }
