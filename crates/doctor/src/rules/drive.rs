@@ -56,21 +56,44 @@ fn given_up(case: &Case, told: &mut BTreeSet<String>, out: &mut Vec<Finding>) {
             Some(_) => " Its file system can only be read since.",
             None => "",
         };
+        let answered = answers(&case.messages[..at], &device.name);
+        let (what, because) = match &answered {
+            Some((_, register)) => (
+                format!(
+                    "its registers still answered (CSTS={register}), and it did not start again (-19)"
+                ),
+                "Its power and its link were there at that moment: the controller itself reports \
+                 that it is not ready, or that it failed (bit 1).",
+            ),
+            None => (
+                "nothing answers in its place (-19, ENODEV)".into(),
+                "It lost its power or its link. Whether a power state did that, a sleep, the \
+                 link or the drive itself, no line that was read says.",
+            ),
+        };
         out.push(
             Finding::new(("drive-gone", Area::Storage, Level::Broken), Confidence::Likely)
                 .says(format!(
-                    "The kernel gave {} up: nothing answers in its place (-19, ENODEV).{power}{mounted}",
+                    "The kernel gave {} up: {what}.{power}{mounted}",
                     say::device(&device)
                 ))
-                .because(
-                    "It lost its power or its link. Whether a power state did that, a sleep, the \
-                     link or the drive itself, no line that was read says.",
-                )
+                .because(because)
                 .look("See what the kernel said of it first: dmesg | grep -e nvme -e pcieport -e AER.")
                 .of_devices([device])
-                .shown_by(lines(unpowered.into_iter().chain([m]).chain(filesystem))),
+                .shown_by(lines(answered.map(|a| a.0).into_iter().chain(unpowered).chain([m]).chain(filesystem))),
         );
     }
+}
+
+/// The line before the end of a drive in which its registers answered, and what they read: not
+/// all ones.
+fn answers<'a>(before: &'a [Message], drive: &str) -> Option<(&'a Message, &'a str)> {
+    let mut near = before.iter().rev().take(4 * AROUND);
+    let m = near.find(|m| {
+        m.has(" controller is down; will reset: CSTS=") && owner(&m.text).name == drive
+    })?;
+    let register = m.after("CSTS=")?.split(',').next()?.trim();
+    (register != "0xffffffff").then_some((m, register))
 }
 
 /// Ports of SATA that libata resets no more: the disk behind it is gone
@@ -371,6 +394,12 @@ mod tests {
         // It answers: a command timed out, and the reset goes on.
         let alive = "nvme nvme1: controller is down; will reset: CSTS=0x1, PCI_STATUS=0x10";
         assert!(ids(&[alive, "nvme nvme2: Disabling device after reset failure: -5"]).is_empty());
+        let found = ids(&[
+            &alive.replace("0x1,", "0x3,"),
+            "nvme nvme1: Removing after probe failure status: -19",
+        ]);
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert!(one.contains("still answered (CSTS=0x3)"), "{one}");
         assert!(!one.contains("outside of a sleep"), "no line says so: {one}");
         let power = "nvme 0004:01:00.0: Unable to change power state from D3cold to D0, device \
                      inaccessible";

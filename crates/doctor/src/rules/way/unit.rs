@@ -58,7 +58,9 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
     });
     let all: Vec<(String, String, &Step, &Step)> = all.collect();
     let Some(first) = all.first() else { return };
-    let more = match all.len() - 1 {
+    // One may fail several times.
+    let names: std::collections::BTreeSet<&str> = all.iter().map(|u| u.0.as_str()).collect();
+    let more = match names.len() - 1 {
         0 => String::new(),
         n => format!(" So did {}.", say::plural(n, "more unit")),
     };
