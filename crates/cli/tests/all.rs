@@ -31,6 +31,7 @@ mod manual;
 mod modes;
 mod paths;
 mod posted;
+mod proven;
 mod quoted;
 mod ran;
 mod readme;

@@ -23,12 +23,12 @@ const UP: &str = "\
 ";
 
 /// A sleep with `middle` between its way down and the thaw.
-pub(super) fn sleep(middle: &str) -> String {
+pub(crate) fn sleep(middle: &str) -> String {
     format!("{DOWN}{middle}{UP}")
 }
 
 /// What the words of `verb` say of `text`: all of `must`, none of `must_not`.
-pub(super) fn says(verb: &str, text: &str, must: &[&str], must_not: &[&str]) {
+pub(crate) fn says(verb: &str, text: &str, must: &[&str], must_not: &[&str]) {
     let verb: Vec<&str> = verb.split(' ').chain(["-"]).collect();
     let said = words(&verb, text);
     for m in must {

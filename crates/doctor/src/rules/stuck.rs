@@ -2,12 +2,13 @@
 
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Finding, Level, Task};
 use crate::message::{Message, Trust, seconds};
 use crate::stack;
-use crate::stage::Stages;
+use crate::stage::{Stages, passed};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     stuck(case, out);
@@ -99,13 +100,38 @@ fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     let waits = ["__schedule", "schedule", "__mutex", "mutex_", "wait_", "__wait", "down"];
     let frames = stack::frames(&case.messages, at, 20);
     let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w))).map(String::as_str);
-    let stood = place.map_or(String::new(), |f| format!(": its thread stood in {f}"));
+    // The thread that hangs is dumped first; a stamp before the line tells since when.
+    let task = stack::tasks(&case.messages[..case.messages.len().min(at + 20)], at, 1).pop();
+    let whose = task.as_ref().map_or("its thread".into(), |t| match t.pid {
+        0 => t.name.clone(),
+        pid => format!("{} (pid {pid})", t.name),
+    });
+    let stood = match (place, &task) {
+        (Some(f), _) => format!(": {whose} stood in {f}"),
+        (None, Some(_)) => format!(": {whose} did not go on"),
+        (None, None) => String::new(),
+    };
+    let before = at.checked_sub(1).map(|b| &case.messages[b]);
+    let silent = before.and_then(|b| Some((b, passed(b, &case.messages[at])?)));
+    let silent = silent.filter(|s| s.1 >= SILENT);
+    let since = silent.map_or(String::new(), |(b, t)| {
+        format!(
+            "{} passed between the line before it (\"{}\") and the timer's.",
+            say::span(t),
+            b.text.trim()
+        )
+    });
     let rule = ("suspend-timeout", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Certain)
         .says(format!("A sleep did not get on until the kernel's timer ended it{stood}."))
         .look("Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait.")
+        .because(since)
         .of_function(place)
+        .of_tasks(task.map(|t| Task { name: t.name, pid: t.pid }))
         .when(Some(Direction::Suspend), None)
-        .shown_by(lines([&case.messages[at]]));
+        .shown_by(lines([&case.messages[at]].into_iter().chain(silent.map(|s| s.0))));
     out.push(f);
 }
+
+/// A silence is worth a word from here on.
+const SILENT: Ns = Ns(1_000_000_000);

@@ -1,0 +1,20 @@
+//! What a text proves besides the fault, and notes that are no all-clear: kinds of texts, as in
+//! `kinds.rs`. The texts are made up.
+
+use super::kinds::says;
+
+#[test]
+fn a_timer_of_a_sleep_names_the_task_and_the_silence_before_it() {
+    let text = "[ 5655.287196] PM: Preparing system for mem sleep\n\
+        [ 5715.457194] *** Suspend timeout\n\
+        [ 5715.457408] kworker/u:6     D c07fbe1c     0 14317      2 0x00000000\n\
+        [ 5715.458140] [<c07fbe1c>](__schedule+0x840/0x928) from [<c07fd128>](__mutex_lock_slowpath+0x15c/0x1d0)\n\
+        [ 5715.458537] [<c07fd128>](__mutex_lock_slowpath+0x15c/0x1d0) from [<c07fd1f0>](mutex_lock+0x54/0x6c)\n\
+        [ 5715.458751] [<c07fd1f0>](mutex_lock+0x54/0x6c) from [<c01721b8>](elm_prepare+0x8/0x20)\n\
+        [ 5715.459147] [<c01721b8>](elm_prepare+0x8/0x20) from [<c0172218>](elm_callback+0x28/0x40)\n";
+    let must = ["kworker/u:6 (pid 14317) stood", "elm_prepare", "1 min 0 s passed between"];
+    says("check", text, &must, &[]);
+    let bare = "[ 5715.400000] PM: Preparing system for mem sleep\n\
+        [ 5715.457194] *** Suspend timeout\n";
+    says("check", bare, &["ended it."], &["passed between", "stood"]);
+}
