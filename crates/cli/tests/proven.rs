@@ -1,7 +1,7 @@
 //! What a text proves besides the fault, and notes that are no all-clear: kinds of texts, as in
 //! `kinds.rs`. The texts are made up.
 
-use super::kinds::says;
+use super::kinds::{says, sleep};
 
 #[test]
 fn a_timer_of_a_sleep_names_the_task_and_the_silence_before_it() {
@@ -17,4 +17,17 @@ fn a_timer_of_a_sleep_names_the_task_and_the_silence_before_it() {
     let bare = "[ 5715.400000] PM: Preparing system for mem sleep\n\
         [ 5715.457194] *** Suspend timeout\n";
     says("check", bare, &["ended it."], &["passed between", "stood"]);
+}
+
+#[test]
+fn a_wakeup_that_ended_a_late_phase_is_of_that_phase() {
+    let text = |end: &str| {
+        sleep(&format!(
+            "[  101.000000] PM: Wakeup pending, aborting suspend\n[  101.200000] {end}\n"
+        ))
+    };
+    let noirq = text("PM: noirq suspend of devices failed");
+    says("check", &noirq, &["It was in its noirq phase then"], &[]);
+    let all = text("PM: Some devices failed to suspend, or early wake event detected");
+    says("check", &all, &["A wakeup ended the sleep"], &["phase then"]);
 }

@@ -587,7 +587,42 @@ fn wakeup(
     let own = case.messages.has("pm_wakeup_ws_event") || case.messages.has("pm_wakeup_dev_event");
     let in_callback =
         own && (case.messages.has("device_suspend") || case.messages.has("dpm_run_callback"));
-    out.push(words(&sources, in_callback, Confidence::Certain).shown_by(evidence));
+    let f = words(&sources, in_callback, Confidence::Certain);
+    let f = match given_up_in(case, &mine) {
+        Some((name, phase, m)) if f.about.direction == Some(Direction::Suspend) => {
+            evidence.extend(lines([m]));
+            f.because(format!("It was in its {name} phase then: \"{}\".", m.text.trim()))
+                .when(Some(Direction::Suspend), Some(phase))
+        }
+        _ => f,
+    };
+    out.push(f.shown_by(evidence));
+}
+
+/// The phase that the core gives up behind a wakeup: `noirq suspend of devices failed`
+/// (kernel/power/suspend.c:suspend_enter, 6.12), where all that are meant were in the same one.
+fn given_up_in<'a>(
+    case: &'a Case,
+    of: &BTreeSet<u64>,
+) -> Option<(&'static str, Phase, &'a Message)> {
+    let pending = case.messages.having_any(&PENDING).filter(|(_, m)| of.contains(&m.line));
+    let ended = |m: &&Message| {
+        m.trust.is_of_a_kernel()
+            && (m.has("suspend of devices failed") || m.has("suspend of devices aborted"))
+    };
+    let phase = |i: usize| {
+        let rest = case.messages[i + 1..].iter().take(NEAR);
+        let m = rest.take_while(|m| !m.says("suspend e")).find(ended)?;
+        let (name, phase) = match () {
+            () if m.has("noirq suspend") => ("noirq", Phase::Noirq),
+            () if m.has("late suspend") => ("late", Phase::Late),
+            () => return None,
+        };
+        Some((name, phase, m))
+    };
+    let mut all = pending.filter(|(_, m)| self::pending(m)).map(|(i, _)| phase(i));
+    let first = all.next()??;
+    all.all(|p| p.is_some_and(|p| p.1 == first.1)).then_some(first)
 }
 
 /// The name of a source: names of a device tree have commas, so what vendors add to one begins
