@@ -31,3 +31,17 @@ fn a_wakeup_that_ended_a_late_phase_is_of_that_phase() {
     let all = text("PM: Some devices failed to suspend, or early wake event detected");
     says("check", &all, &["A wakeup ended the sleep"], &["phase then"]);
 }
+
+#[test]
+fn units_that_do_not_freeze_are_counted() {
+    let line = |day: u8, pid: u32| {
+        format!(
+            "Dec {day:02} 00:16:24 elm systemd-sleep[{pid}]: Failed to freeze unit 'user.slice': Connection timed out\n"
+        )
+    };
+    let two = line(1, 31) + &line(2, 47);
+    says("check", &two, &["before sleep, 2 times"], &[]);
+    says("check", &line(1, 31), &["before sleep."], &["times"]);
+    let again = line(1, 31) + "\nThat line again:\n\n" + &line(1, 31);
+    says("check", &again, &["before sleep."], &["2 times"]);
+}

@@ -595,9 +595,19 @@ fn user_slice(case: &Case, out: &mut Vec<Finding>) {
         let went_on = case.attempts.iter().any(slept);
         let level = if went_on { Level::Risk } else { Level::Broken };
         let so = if went_on { " The sleep went on all the same." } else { "" };
+        // A line that is shown twice is one.
+        let stamp = |m: &Message| (m.time, m.second, m.text.to_string());
+        let mut times: Vec<_> = said.iter().map(|m| stamp(m)).collect();
+        times.sort();
+        times.dedup();
+        let times = times.len();
         let rule = ("freeze-user-slice", Area::Freezer, level);
         let f = Finding::new(rule, Confidence::Certain)
-            .says(format!("systemd could not freeze the user's session before sleep.{so}"))
+            .says(format!(
+                "systemd could not freeze the user's session before sleep{}.{so}",
+                say::and_times(times)
+            ))
+            .times(times)
             .because(waited(case))
             .look("After such a sleep look whether the session is still frozen: systemctl thaw user.slice.")
             .shown_by(lines(said));
