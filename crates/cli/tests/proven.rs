@@ -45,3 +45,17 @@ fn units_that_do_not_freeze_are_counted() {
     let again = line(1, 31) + "\nThat line again:\n\n" + &line(1, 31);
     says("check", &again, &["before sleep."], &["2 times"]);
 }
+
+#[test]
+fn a_test_of_a_sleep_has_its_level() {
+    let wait = "PM: suspend devices took 0.951 seconds\n\
+        PM: suspend debug: Waiting for 5 second(s).\nPM: resume devices took 0.398 seconds\n\
+        PM: suspend exit\n";
+    let two = format!(
+        "I ran two tests:\n\n```\npm_test=devices:\n{wait}```\n\nAnd\n\n```\n\
+        # echo platform > /sys/power/pm_test\n{wait}```\n"
+    );
+    says("check", &two, &["pm_test was on (devices, platform)"], &[]);
+    let one = format!("I ran two tests:\n\n```\npm_test=devices:\n{wait}```\n\n```\n{wait}```\n");
+    says("check", &one, &["pm_test was on, so"], &["(devices"]);
+}

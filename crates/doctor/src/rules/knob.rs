@@ -174,14 +174,47 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
         1 => "A sleep was".to_string(),
         n => format!("{n} sleeps were"),
     };
+    let mut levels: Vec<&str> = Vec::new();
+    let mut behind = 0;
+    for m in &said {
+        // What is shown of it before a sleep is of that sleep.
+        let within = |x: &&Message| x.line > behind && x.line < m.line;
+        let level = case.messages.having("pm_test").map(|x| x.1).filter(within);
+        levels.extend(level.filter_map(|x| level_in(&x.text)).next_back().filter(|l| *l != "none"));
+        behind = m.line;
+    }
+    // Of some nobody says the level.
+    let all = levels.len() == said.len();
+    levels.dedup();
+    let levels = match all {
+        true => format!(" ({})", levels.join(", ")),
+        false => String::new(),
+    };
     let f = Finding::new(("knob-pm-test", Area::Mode, Level::Risk), Confidence::Certain)
         .says(format!(
-            "{sleeps} only a test: pm_test was on, so the machine stopped half-way, stayed awake and came back by itself."
+            "{sleeps} only a test: pm_test was on{levels}, so the machine stopped half-way, stayed awake and came back by itself."
         ))
         .change("If that was not meant: echo none > /sys/power/pm_test", OLD, "")
         .times(said.len())
         .shown_by(crate::evidence::lines(said));
     out.push(f);
+}
+
+/// Levels of tests (kernel/power/main.c:pm_tests, 6.12).
+const LEVELS: [&str; 6] = ["none", "core", "processors", "platform", "devices", "freezer"];
+
+/// The level that a line sets or names: `pm_test=devices`, `pm_test: devices`,
+/// `echo devices > /sys/power/pm_test`.
+fn level_in(text: &str) -> Option<&'static str> {
+    let level = |w: &str| LEVELS.into_iter().find(|l| *l == w.trim_matches(['"', '\'', '`', ':']));
+    let (before, after) = text.split_once("pm_test")?;
+    let set = after.trim_start_matches(['`', ' ']).strip_prefix(['=', ':']);
+    let named = set.and_then(|rest| level(rest.split_whitespace().next()?));
+    let written = || {
+        let at = before.rfind("echo ")?;
+        before[at..].contains(['>', '|']).then(|| level(before[at..].split_whitespace().nth(1)?))?
+    };
+    named.or_else(written)
 }
 
 fn unusual(v: &Value) -> Option<Finding> {
