@@ -2,6 +2,7 @@
 
 pub(crate) mod abort;
 mod back;
+mod behind;
 mod clock;
 pub(crate) mod columns;
 mod crash;
