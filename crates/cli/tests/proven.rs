@@ -59,3 +59,25 @@ fn a_test_of_a_sleep_has_its_level() {
     let one = format!("I ran two tests:\n\n```\npm_test=devices:\n{wait}```\n\n```\n{wait}```\n");
     says("check", &one, &["pm_test was on, so"], &["(devices"]);
 }
+
+#[test]
+fn a_note_of_what_stays_on_or_was_missed_is_no_all_clear() {
+    let pending =
+        "[   12.000000] oak-gcc 100000.clock-controller: sync_state() pending due to 3d6a000.gmu\n";
+    for verb in ["check", "show"] {
+        says(
+            verb,
+            pending,
+            &["No rule found a fault. 100000.clock-controller"],
+            &["Nothing wrong"],
+        );
+    }
+    let counters = "elm:/sys/devices/system/cpu/cpu0/cpuidle# grep -r . .\n./state3/name:C3\n\
+        ./state3/latency:350\n./state3/residency:700\n./state3/usage:300\n./state3/time:900000\n\
+        ./state3/above:150\n./state3/below:0\n./state3/rejected:0\n./state3/disable:0\n";
+    let said = "C3 is too deep for 150 of its 300 sleeps (50 %)";
+    says("check", counters, &["No rule found a fault. ", said], &["Nothing wrong"]);
+    says("show", counters, &[said], &[]);
+    let fits = counters.replace("above:150", "above:15");
+    says("check", &fits, &["No rule found a fault in the values"], &["too deep"]);
+}

@@ -163,6 +163,10 @@ const HELD: &str = "rpm-held";
 const DRIVER: &str = "rpm-driver-off";
 /// Errors that no rule judged.
 const NOT_JUDGED: &str = "not-judged";
+/// An idle state that was often the wrong one.
+const MISSED: &str = "idle-missed";
+/// A supplier that keeps on what a consumer without a driver may need.
+const PENDING: &str = "sync-state";
 
 /// The finding that doubts that a sleep failed as its log says: all that tell of it are
 /// suspicions, or the writer says that it is over.
@@ -216,6 +220,8 @@ impl Report {
             _ if f.over => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
+            // Neither is a fault, and neither is good news.
+            (MISSED | PENDING, Level::Note, None) => First::NotJudged(f),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
         })

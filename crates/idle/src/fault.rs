@@ -4,10 +4,11 @@
 use crate::absent::Absent;
 use crate::cpulist;
 use crate::limit::CpuLimit;
-use crate::section::{Row, Section, of_snapshot};
+use crate::section::{self, Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
 use crate::turbostat::{KeptUp, Run};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
+use dormouse_base::say;
 
 /// What tables prove, the worst first.
 pub fn faults(
@@ -23,6 +24,13 @@ pub fn faults(
             out.extend(refused(section));
             out.extend(disabled(section));
         }
+    }
+    // Of two dumps what changed between them is the answer.
+    if let ([one], []) = (snapshots, runs)
+        && one.sum_of == 0
+        && out.is_empty()
+    {
+        out.extend(missed(&of_snapshot(one)));
     }
     out.extend(runs.iter().filter_map(not_followed));
     out.extend(runs.iter().filter_map(|r| up(r, limits)));
@@ -137,6 +145,47 @@ fn refused(s: &Section) -> Vec<Finding> {
     };
     all.iter().map(one).collect()
 }
+
+/// A state that was the wrong one for a third of its sleeps or more, by the kernel's own count
+/// (drivers/cpuidle/cpuidle.c:cpuidle_enter_state, 6.12). That is the governor's guess gone wrong,
+/// which costs energy or time, and no fault of the machine.
+fn missed(sections: &[Section]) -> Option<Finding> {
+    let ((i, j), count, of, words) = match section::finding(sections) {
+        section::Finding::TooDeep { at, count, of, .. } => {
+            (at, count, of, "too deep for {}: they ended before it paid")
+        }
+        section::Finding::TooShallow { at, count, of, .. } => {
+            (at, count, of, "too shallow for {}: the next state would have paid")
+        }
+        _ => return None,
+    };
+    if of == 0 || count > of || u128::from(count) * 3 < u128::from(of) {
+        return None;
+    }
+    let row = &sections[i].states[j];
+    let share = u128::from(count) * 100 / u128::from(of);
+    let how_many =
+        format!("{} of its {} sleeps ({share} %)", say::grouped(count), say::grouped(of));
+    let whose = match sections.len() {
+        1 => String::new(),
+        _ => format!(" of {}", cpulist::named(&sections[i].cpus)),
+    };
+    let way = if words.starts_with("too deep") { "above" } else { "below" };
+    let mut shown = counted(row);
+    shown.text += &format!(", {way} {count}");
+    Some(
+        finding(MISSED, Level::Note)
+            .says(format!("{}{whose} is {}.", name(row), words.replace("{}", &how_many)))
+            .look(
+                "The governor chooses so, since boot. Read the counters twice, some minutes apart, \
+                 for what holds now: dormouse show --only idle.",
+            )
+            .shown_by([shown]),
+    )
+}
+
+/// The rule of states that were often the wrong one.
+pub const MISSED: &str = "idle-missed";
 
 /// The deepest state, if nobody may enter it.
 fn disabled(s: &Section) -> Option<Finding> {
@@ -271,6 +320,26 @@ mod tests {
         // Two dumps say it once.
         let twice = [cpu([5, 50, 0], 0, true), cpu([6, 60, 0], 0, true)];
         assert_eq!(faults(&twice, &[], &[], &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_state_that_was_mostly_wrong_is_a_note() {
+        let of = |above: u64, twice: bool| {
+            let mut s = cpu([5, 5, 300], 0, false);
+            let deepest = s.cpus.get_mut(&4).and_then(|c| c.get_mut(&2)).expect("there");
+            (deepest.counters.above, deepest.residency) = (Some(above), Some(700));
+            deepest.counters.time = Some(3_000_000);
+            let all = vec![s; if twice { 2 } else { 1 }];
+            faults(&all, &[], &[], &[])
+        };
+        let found = of(150, false);
+        assert_eq!((found[0].id, found[0].level), (MISSED, Level::Note));
+        assert!(
+            found[0].sentence.contains("S2 is too deep for 150 of its 300 sleeps (50 %)"),
+            "{found:?}"
+        );
+        assert!(of(90, false).is_empty());
+        assert!(of(150, true).is_empty());
     }
 
     #[test]

@@ -39,6 +39,10 @@ fn answer(s: &Subject<'_>) -> String {
         Some(f) if f.id == "probe-failed" => f.sentence.clone(),
         first => match (crashed(s).or_else(|| stands(s)), first) {
             (Some(stands), _) => stands,
+            // What stays on costs energy: no fault, and no good news.
+            (None, Some(f)) if f.id == "sync-state" => {
+                format!("No rule found a fault. {}", f.sentence)
+            }
             (None, Some(f)) => format!("Nothing wrong found. {}", f.sentence),
             (None, None) => "No rule found a fault in what the text shows.".into(),
         },
