@@ -81,3 +81,18 @@ fn a_note_of_what_stays_on_or_was_missed_is_no_all_clear() {
     let fits = counters.replace("above:150", "above:15");
     says("check", &fits, &["No rule found a fault in the values"], &["too deep"]);
 }
+
+#[test]
+fn a_report_that_has_checks_alone_is_asked_for_its_cycles() {
+    let text = "# s2idle report created on 2031-01-02 15:43:44 using amd-s2idle 0.2.20\n\n\
+        ## Prerequisite checks\n    \u{2705} SMT enabled\n    \u{2705} PC6 and CC6 enabled\n\
+        \u{20}   \u{1f6a6} Kernel is tainted: 12288\n";
+    let must = ["No rule found a fault. None of the report's checks failed (2 hold)"];
+    says("check", text, &must, &["nothing to analyse"]);
+    says("check", text, &["It warns of \"Kernel is tainted: 12288\"", "It has no cycle"], &[]);
+    let failed = text.to_owned() + "    \u{274c} ASPM policy set to 'elm'\n";
+    says("check", &failed, &["Risk: The report says that 1 check failed: \"ASPM policy"], &[]);
+    let cycle = text.to_owned()
+        + "\u{2705} Userspace suspended for 0:05:00\n\u{2705} In a hardware sleep state for 0:04:50 (96.67%)\n";
+    says("check", &cycle, &[], &["It has no cycle"]);
+}

@@ -165,6 +165,8 @@ const DRIVER: &str = "rpm-driver-off";
 const NOT_JUDGED: &str = "not-judged";
 /// An idle state that was often the wrong one.
 const MISSED: &str = "idle-missed";
+/// A report without a cycle.
+const CHECKS: &str = "night-no-cycle";
 /// A supplier that keeps on what a consumer without a driver may need.
 const PENDING: &str = "sync-state";
 
@@ -220,8 +222,8 @@ impl Report {
             _ if f.over => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
-            // Neither is a fault, and neither is good news.
-            (MISSED | PENDING, Level::Note, None) => First::NotJudged(f),
+            // None is a fault, and none is good news.
+            (MISSED | PENDING | CHECKS, Level::Note, None) => First::NotJudged(f),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
         })

@@ -15,7 +15,7 @@ use crate::finding::Evidence;
 use android::Battery;
 use charge::{Charge, Drain, Window};
 use machine::{Hardware, Owner};
-use report::Report;
+use report::{Check, Report};
 use round::{Round, Stats};
 use table::{Latency, Shares};
 
@@ -64,6 +64,8 @@ pub enum Fact {
     Woke(i64),
     /// A line of a tool's report of a cycle.
     Report(Report),
+    /// A line of a tool's report that is of the machine, and of no cycle.
+    Check(Check),
     /// A test could not send the machine to sleep.
     NotRun,
     /// It idled awake for so many seconds.
@@ -193,6 +195,7 @@ impl Night {
                     | Fact::Latency(_)
                     | Fact::Condition { .. }
                     | Fact::Report(_)
+                    | Fact::Check(Check::Head)
                     | Fact::NotRun
                     | Fact::Verdict { .. }
                     | Fact::Reached

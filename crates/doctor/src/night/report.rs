@@ -1,4 +1,4 @@
-//! Reports of one cycle by a tool.
+//! Reports of a tool: of one cycle, and of the machine.
 
 /// A line of AMD's report of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,4 +58,17 @@ pub enum Report {
     Marked(String),
     /// It entered its own state so often in the cycle.
     Entries(u64),
+}
+
+/// What a tool checks of a machine before a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Its report begins.
+    Head,
+    /// It is as a sleep needs it.
+    Held,
+    /// It may matter.
+    Warned(String),
+    /// It is not as a sleep needs it.
+    Failed(String),
 }

@@ -26,7 +26,7 @@ mod tool;
 
 use dormouse_doctor::night::charge::{Charge, Gauge, Side, Teller, Window};
 use dormouse_doctor::night::machine::Hardware;
-use dormouse_doctor::night::report::Report;
+use dormouse_doctor::night::report::{Check, Report};
 use dormouse_doctor::night::round::{self as rounds, End, Round};
 use dormouse_doctor::night::table::Shares;
 use dormouse_doctor::night::{Count, Counts, Fact, Item, Night};
@@ -73,6 +73,8 @@ struct Reading {
     before: String,
     /// A table of Android's wake-up reasons was named above.
     reasons: bool,
+    /// A report of AMD's tool began above.
+    checks: bool,
     /// The head of a table of cycles stands above.
     cycles: Option<tool::Columns>,
     /// The last line of Android's history that says whether it is charged.
@@ -384,6 +386,16 @@ impl Reading {
             }
             self.push(at, text, fact);
             return Some(0);
+        }
+        if tool::begins(lower) {
+            self.checks = true;
+            self.push(at, text, Fact::Check(Check::Head));
+            return Some(0);
+        }
+        if self.checks
+            && let Some(check) = tool::check(text)
+        {
+            self.push(at, text, Fact::Check(check));
         }
         self.cycles = tool::head(lower).or(self.cycles);
         if let Some(tool::CycleRow { ms, share, power }) =

@@ -3,7 +3,7 @@
 
 use super::count::number;
 use dormouse_doctor::night::Fact;
-use dormouse_doctor::night::report::Report;
+use dormouse_doctor::night::report::{Check, Report};
 
 /// `0:00:43.521302`, `1 day, 2:03:04`, in ms.
 fn clock(text: &str) -> Option<u64> {
@@ -180,6 +180,25 @@ pub(crate) fn marked(text: &str) -> Option<Fact> {
     (words.contains(' ')).then(|| Fact::Report(Report::Marked(words.trim().into())))
 }
 
+/// The head of AMD's report, `# s2idle report created on … using amd-s2idle …`
+/// (amd-debug-tools 0.2, templates/md).
+pub(crate) fn begins(lower: &str) -> bool {
+    lower.contains("s2idle report created on ") && lower.contains(" using amd-s2idle")
+}
+
+/// A check of the machine in such a report (prerequisites.py: capture_* → record_prereq).
+pub(crate) fn check(text: &str) -> Option<Check> {
+    let words = |mark: char| {
+        let words = text.trim().strip_prefix(mark)?.trim_start_matches(['\u{fe0f}', ' ']);
+        // A report that went through a page has its quotes as names.
+        let words = words.replace("&#39;", "'").replace("&quot;", "\"").replace("&amp;", "&");
+        Some(words.trim().to_owned()).filter(|w| w.contains(' '))
+    };
+    let failed = || words('\u{274c}').map(Check::Failed);
+    let warned = || words('\u{1f6a6}').map(Check::Warned);
+    words('\u{2705}').map(|_| Check::Held).or_else(failed).or_else(warned)
+}
+
 /// What ends rtcwake before it writes to /sys/power/state (util-linux, sys-utils/rtcwake.c: the
 /// clock cannot be opened, read or armed). Behind a `write error` a kernel was asked, and
 /// may have slept. Intel's self-test says so in a sentence.
@@ -282,6 +301,12 @@ mod tests {
         let mark = Report::Marked("NVMe Oak 1 not using D3cold".into());
         assert_eq!(marked("❌ NVMe Oak 1 not using D3cold"), Some(Fact::Report(mark)));
         assert_eq!(marked("✅ NVMe Oak 1 uses D3cold"), None);
+        assert!(begins("# s2idle report created on 2031-01-02 using amd-s2idle 0.2.20"));
+        assert_eq!(check("    ✅ SMT enabled"), Some(Check::Held));
+        let warned = Check::Warned("Kernel is 'tainted'".into());
+        assert_eq!(check("🚦 Kernel is &#39;tainted&#39;"), Some(warned));
+        assert_eq!(check("❌ oak not bound"), Some(Check::Failed("oak not bound".into())));
+        assert_eq!(check("💻 Oak Elm 5"), None);
         assert_eq!(of("the count increased from 4 to 9"), None);
         assert_eq!(report("| **Hardware sleep residency** | 41.3 % |"), Some(Fact::Reached));
         assert_eq!(report("| Hardware sleep residency | 0.00% |"), None);

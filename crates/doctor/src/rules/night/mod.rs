@@ -3,6 +3,7 @@
 
 pub(crate) mod again;
 mod android;
+mod checks;
 mod condition;
 pub(crate) mod cost;
 pub(super) mod counted;
@@ -28,6 +29,7 @@ use crate::night::{Counts, Fact};
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     tool::judge(case, out);
+    checks::judge(case, out);
     slept::early(case, out);
     again::judge(case, out);
     cost::judge(case, out);
