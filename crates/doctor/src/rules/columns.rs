@@ -199,6 +199,38 @@ fn two_lines(a: &str, b: &str) -> Option<Compared> {
     Some(Compared { name: name.join(" "), figures: vec![number(was)?, number(is)?] })
 }
 
+/// The name and the figure of a line whose label ends with a side: `resume time, before: 12 ms`.
+fn side<'a>(line: &'a str, sides: &[&str]) -> Option<(&'a str, Figure)> {
+    let (label, rest) = line.trim().split_once(':')?;
+    let (name, last) = label.trim_end().rsplit_once([' ', '(', '[', ','])?;
+    let name = name.trim_end_matches([' ', ',', '-', '(', '[']);
+    let letters = name.chars().any(char::is_alphabetic);
+    let side = is(last.trim_end_matches([')', ']']), sides);
+    (side && letters).then_some((name, figure(rest.trim())?))
+}
+
+/// Two lines with one name, the first of what was before and the second of what came after.
+fn two_sides(a: &str, b: &str) -> Option<Compared> {
+    let ((name, was), (other, is)) = (side(a, &BEFORE)?, side(b, &AFTER)?);
+    let same = name.eq_ignore_ascii_case(other) && was.kind == is.kind;
+    same.then(|| Compared { name: name.to_owned(), figures: vec![was, is] })
+}
+
+/// All such pairs of lines of a text that speak of sleep.
+fn sides<'a>(said: &[&'a Message]) -> Option<Found<'a>> {
+    let (mut rows, mut shown) = (Vec::new(), Vec::new());
+    for pair in said.windows(2) {
+        let near = pair[1].line > pair[0].line && pair[1].line - pair[0].line <= 2;
+        let row = near.then(|| two_sides(&pair[0].text, &pair[1].text)).flatten();
+        if let Some(row) = row.filter(|r| speaks(&r.name)) {
+            rows.push(row);
+            shown.extend([pair[0], pair[1]]);
+        }
+    }
+    let table = Table { columns: Vec::new(), rows };
+    (!shown.is_empty()).then_some(Found { table, shown, caption: None, spoken: true })
+}
+
 /// Whether a line has a word of a kernel with a change, a governor, or a release.
 fn names_a_side(line: &str) -> bool {
     let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-'));
@@ -256,7 +288,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // The writer's own words come before those that he quotes.
     let (quoted, own): (Vec<&Message>, Vec<&Message>) =
         said.iter().copied().partition(|m| case.quoted.binary_search(&m.line).is_ok());
-    let Some(found) = table(case, &own).or_else(|| table(case, &quoted)) else { return };
+    let found = sides(&own).or_else(|| table(case, &own));
+    let found = found.or_else(|| sides(&quoted)).or_else(|| table(case, &quoted));
+    let Some(found) = found else { return };
     let Found { table, shown, caption, spoken } = found;
     // What the rows are of stands above them.
     let of = caption
@@ -271,6 +305,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         [] => format!("sets figures before a change beside those after it{of}"),
         names => format!("sets figures of {} beside each other{of}", say::names(names)),
     };
+    let slower = match &table.rows[..] {
+        [one] => slower(one),
+        _ => "",
+    };
     let (against, sentence) = match against(case, &table.rows) {
         Some((words, m)) => (words, Some(m)),
         None => (String::new(), None),
@@ -279,12 +317,22 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     out.push(
         Finding::new((COLUMNS, Area::Phase, Level::Note), Confidence::Guess)
             .says(format!(
-                "The writer {sides}: {}{more}.{against} How often each was measured decides what that proves.",
+                "The writer {sides}: {}{more}.{slower}{against} How often each was measured decides what that proves.",
                 words.join("; ")
             ))
             .look("Record several sleeps of both kernels, then dormouse compare A B.")
             .shown_by(lines(shown).into_iter().map(|e| Evidence { doubtful: true, ..e })),
     );
+}
+
+/// What a single row says of a way down or up that takes longer now.
+fn slower(row: &Compared) -> &'static str {
+    let lower = row.name.to_ascii_lowercase();
+    let ways = ["resume", "latency", "freez", "thaw", "noirq", "wake-up", "wakeup"];
+    let of_time = row.figures.iter().all(|f| f.kind == "time");
+    let rises = by(row.figures.first(), row.figures.last()).is_some_and(|by| by > RISES);
+    let is = of_time && rises && ways.iter().any(|w| lower.contains(w));
+    if is { " By these figures it is slower." } else { "" }
 }
 
 /// Which rows rise by so much of a hundred that a claim about all of them is wrong.
@@ -416,6 +464,20 @@ mod tests {
         let two = "  v6.1:    \"Freezing user space (elapsed 0.364 seconds)\" median\n  patched: \"Freezing user space (elapsed 0.012 seconds)\" median\n";
         let told = said(two).expect("two lines");
         assert!(told.contains("0.364 -> 0.012 (-97 %)"), "{told}");
+    }
+
+    #[test]
+    fn a_label_ends_with_its_side() {
+        let text = "so the time (it\nrefers to T_Elm + T_Oak):\n\nMean resume time of elm, before: ~335ns\nMean resume time of elm, after:  ~3362ns\n";
+        let told = said(text).expect("two lines");
+        assert!(
+            told.contains(": Mean resume time of elm ~335ns -> ~3362ns (+904 %). By these figures it is slower."),
+            "{told}"
+        );
+        assert!(!told.contains("T_Elm"), "{told}");
+        let faster = text.replace("3362ns", "33ns");
+        assert!(!said(&faster).expect("two lines").contains("slower"));
+        assert_eq!(said(&text.replace("of elm, after", "of oak, after").replace("T_", "")), None);
     }
 
     #[test]
