@@ -96,3 +96,14 @@ fn a_report_that_has_checks_alone_is_asked_for_its_cycles() {
         + "\u{2705} Userspace suspended for 0:05:00\n\u{2705} In a hardware sleep state for 0:04:50 (96.67%)\n";
     says("check", &cycle, &[], &["It has no cycle"]);
 }
+
+#[test]
+fn states_that_pay_from_the_same_time_on_are_a_doubt_without_latencies_too() {
+    let state = |n: u8, us: u32| {
+        let folder = format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}");
+        format!("{folder}/name:ELM{n}\n{folder}/residency:{us}\n{folder}/usage:{us}\n")
+    };
+    let doubt = "ELM1 and ELM2 are said to pay from the same time on";
+    says("show", &(state(1, 600) + &state(2, 600)), &[doubt], &[]);
+    says("show", &(state(1, 600) + &state(2, 900)), &["ELM2"], &["same time on"]);
+}

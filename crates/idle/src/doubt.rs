@@ -38,8 +38,8 @@ pub enum Doubt {
         /// The deeper state.
         deep: u32,
     },
-    /// Deeper, slower to leave, and said to pay from the same time on: the table does not
-    /// say when the shallower one is the better choice.
+    /// Deeper, slower to leave or with a latency that the table does not show, and said to pay
+    /// from the same time on: the table does not say when the shallower one is the better choice.
     SameResidency {
         /// The shallower state.
         shallow: u32,
@@ -80,6 +80,17 @@ pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
         }
         if residency < r {
             out.push(Doubt::ResidencyOrder { shallow, deep });
+        }
+    }
+    // A table that shows no latency at all: its states may still not be told apart.
+    if states.values().all(|s| s.latency.is_none()) {
+        let shown: Vec<(u32, u64)> =
+            states.iter().filter_map(|(&i, s)| Some((i, s.residency?))).collect();
+        for pair in shown.windows(2) {
+            let [(shallow, r), (deep, same)] = *pair else { continue };
+            if r == same && r > 0 && r < ONLY_S2IDLE {
+                out.push(Doubt::SameResidency { shallow, deep });
+            }
         }
     }
     // One state alone may happen to be a multiple.

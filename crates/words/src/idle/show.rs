@@ -411,8 +411,8 @@ fn doubts(sections: &[Section]) -> String {
                     name(deep)
                 ),
                 Doubt::SameResidency { shallow, deep } => format!(
-                    "{} and {} are said to pay from the same time on, though {} takes longer to \
-                     leave: that is no measurement, and {} is never the better choice.",
+                    "{} and {} are said to pay from the same time on, though {} is the deeper one: \
+                     that is no measurement, and {} is never the better choice.",
                     name(shallow),
                     name(deep),
                     name(deep),
