@@ -107,3 +107,18 @@ fn states_that_pay_from_the_same_time_on_are_a_doubt_without_latencies_too() {
     says("show", &(state(1, 600) + &state(2, 600)), &[doubt], &[]);
     says("show", &(state(1, 600) + &state(2, 900)), &["ELM2"], &["same time on"]);
 }
+
+#[test]
+fn a_client_of_a_bus_and_its_node_are_one_device() {
+    let sound = "[    9.000000] platform sound: deferred probe pending: wait for supplier /soc/i2c@7a0000/codec@18\n";
+    let waits = |name: &str| {
+        format!(
+            "[   10.000000] i2c {name}: deferred probe pending: wait for supplier /soc/oak-regulator\n"
+        )
+    };
+    let node = "the node /soc/i2c@7a0000/codec@18, which is no device yet";
+    says("check", &(sound.to_owned() + &waits("3-0018")), &["/soc/oak-regulator"], &[node]);
+    // Of two devices with that address none is meant for certain.
+    says("check", &(sound.to_owned() + &waits("3-0018") + &waits("4-0018")), &[node], &[]);
+    says("check", &(sound.to_owned() + &waits("3-0019")), &[node], &[]);
+}

@@ -6,7 +6,7 @@ use crate::deferral::{Deferral, Need, Source};
 use crate::name::{key, keys_upward, kind, on_bus, stem};
 use crate::probe::Outcome;
 use dormouse_base::finding::Evidence;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the text says of a supplier that does not wait itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,6 +247,34 @@ enum Next {
     End(Cause),
 }
 
+/// Waiters on buses whose devices are called by bus and address, by their place: `3-0018` and the
+/// node `/soc/i2c@…/codec@18` are one device (drivers/i2c/i2c-core-base.c:i2c_dev_set_name), where
+/// the text names no other device and no other node of that address.
+fn clients<'a>(case: &'a Case, waiters: &[Waiter<'a>]) -> BTreeMap<(&'static str, u64), usize> {
+    let mut devices: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    let mut nodes: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    let probed = case.probes.iter().map(|p| p.device.as_str());
+    let lived = case.lives.iter().map(|l| l.device.as_str());
+    for name in waiters.iter().map(|w| w.device).chain(probed).chain(lived) {
+        if let Some(place) = on_bus(name) {
+            devices.entry(place).or_default().insert(name);
+        }
+    }
+    for w in waiters {
+        if let Some(Need::Node(path)) = w.best.need()
+            && let Some(place) = on_bus(path)
+        {
+            nodes.entry(place).or_default().insert(path);
+        }
+    }
+    let alone = |place: &(&'static str, u64)| {
+        devices.get(place).is_some_and(|d| d.len() == 1)
+            && nodes.get(place).is_some_and(|n| n.len() == 1)
+    };
+    let places = waiters.iter().enumerate().filter_map(|(i, w)| Some((on_bus(w.device)?, i)));
+    places.filter(|(place, _)| alone(place)).collect()
+}
+
 /// What holds each waiting device up, those that explain most first.
 pub fn roots(case: &Case) -> Vec<Root> {
     let (waiters, attempts_only) = waiters(case);
@@ -271,6 +299,7 @@ pub fn roots(case: &Case) -> Vec<Root> {
             on_buses.entry(place).and_modify(|n| *n = None).or_insert(Some(name));
         }
     }
+    let clients = clients(case, &waiters);
     let mut next: Vec<Next> = waiters
         .iter()
         .enumerate()
@@ -285,6 +314,7 @@ pub fn roots(case: &Case) -> Vec<Root> {
             Some(Need::Node(path)) => {
                 // A node below a device is filled in by that device's driver.
                 let waiter = keys_upward(path).find_map(|k| keys.get(&k).filter(|&&j| j != i));
+                let client = || clients.get(&on_bus(path)?).filter(|&&j| j != i);
                 let device = || {
                     let upward = || {
                         path.match_indices('/').rev().filter_map(|(at, _)| {
@@ -295,7 +325,7 @@ pub fn roots(case: &Case) -> Vec<Root> {
                     let known = keys_upward(path).find_map(|k| devices.get(&k).copied());
                     known.or_else(|| upward().find_map(|place| *on_buses.get(&place)?))
                 };
-                match waiter {
+                match waiter.or_else(client) {
                     Some(&j) => Next::Waiter(j),
                     None => match device().filter(|d| known.failed.contains_key(d)) {
                         Some(name) => Next::End(Cause::Device {
