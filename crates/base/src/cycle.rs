@@ -2,7 +2,7 @@
 //! so that everything which explains, draws or compares one does it for both.
 
 use crate::device::DeviceId;
-use crate::image::ImageStep;
+use crate::image::{ImageStep, ImageWork};
 use crate::inside::{Inside, Wait};
 use crate::lost::Lost;
 use crate::names::Sym;
@@ -463,6 +463,15 @@ impl Cycle {
     pub fn times_tasks_alone(&self) -> bool {
         let tasks = [Phase::Sync, Phase::FreezeUser, Phase::FreezeKernel, Phase::Thaw];
         self.callbacks.is_empty() && self.phases.iter().all(|p| tasks.contains(&p.phase))
+    }
+
+    /// Whether its way up is no resume: CPUs and devices come back so that the image of a
+    /// hibernation can be written (kernel/power/hibernate.c:hibernation_snapshot, 6.12), and the
+    /// source has no more of the machine.
+    pub fn is_back_to_write(&self) -> bool {
+        let has = |work: ImageWork| self.image.iter().any(|s| s.work == work);
+        let back = self.exit.is_some() || self.phases.iter().any(|p| p.phase == Phase::Thaw);
+        self.mode == Mode::Disk && has(ImageWork::Write) && !has(ImageWork::Read) && !back
     }
 
     /// When it began by the wall clock (Unix time), as far as the source tells: the stamps of a

@@ -677,7 +677,7 @@ fn a_unit_that_a_sleep_needs_and_that_failed_is_why_there_was_none() {
     says(
         "check",
         text,
-        &["Broken: elm-down.service failed (status 1/FAILURE)", "no kernel was"],
+        &["Broken: elm-down.service failed (status 1/FAILURE)", "no kernel was asked"],
         &[],
     );
     let newer = text.replace("System Suspend", "systemd-suspend.service - System Suspend");

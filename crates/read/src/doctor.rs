@@ -183,29 +183,34 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     (case.boots, case.omitted, case.noted, case.quoted) = (boots, omitted, noted, quoted);
-    let several = if newest_first { None } else { klog::one_by_one(bytes) };
-    if let Some((bytes, numbers)) = &several {
-        let number = |line: u64| numbers.get(line as usize - 1).copied().unwrap_or(line);
-        case.night = night::read(bytes);
-        case.night.items.iter_mut().for_each(|i| i.line = number(i.line.max(1)));
-        case.way = way::read(&Asked::of(bytes));
-        case.way.renumber(number);
-    } else {
-        case.night = night::read(bytes);
-    }
-    case.way = if several.is_some() {
-        case.way
-    } else if newest_first {
-        case.night.clocks_turn();
-        let (bytes, numbers) = klog::turned(bytes);
-        let mut way = way::read(&Asked::of(&bytes));
-        way.renumber(|line| numbers.get(line as usize - 1).copied().unwrap_or(line));
-        way
-    } else {
-        match crate::posted::plain(bytes) {
-            Some(plain) => way::read(&Asked::of(&plain)),
-            None => way::read(asked),
+    // In what order its lines were written, where they stand in another.
+    let ordered = match newest_first {
+        true => Some(klog::turned(bytes)),
+        false => klog::one_by_one(bytes),
+    };
+    let number = |line: u64, of: &[u64]| {
+        let at = line.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+        at.and_then(|at| of.get(at)).copied().unwrap_or(line)
+    };
+    case.night = match &ordered {
+        Some((bytes, numbers)) if !newest_first => {
+            let mut night = night::read(bytes);
+            night.items.iter_mut().for_each(|i| i.line = number(i.line, numbers));
+            night
         }
+        _ => night::read(bytes),
+    };
+    if newest_first {
+        case.night.clocks_turn();
+    }
+    case.way = match (&ordered, crate::posted::plain(bytes)) {
+        (Some((bytes, numbers)), _) => {
+            let mut way = way::read(&Asked::of(bytes));
+            way.renumber(|line| number(line, numbers));
+            way
+        }
+        (None, Some(plain)) => way::read(&Asked::of(&plain)),
+        (None, None) => way::read(asked),
     };
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);

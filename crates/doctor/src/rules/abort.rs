@@ -4,7 +4,7 @@ use super::ended::device_failed;
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
-use super::{behind, host, stuck, thaw};
+use super::{host, stuck, thaw};
 use crate::attempt::{Attempt, TWICE};
 use crate::case::Case;
 use crate::evidence::lines;
@@ -356,10 +356,7 @@ fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
     let began = earlier.map_or(String::new(), |m| {
         format!(" It had failed with that error before: \"{}\".", m.text.trim())
     });
-    let child = behind::below(case, &device, at, owner);
-    let below = child.map_or(String::new(), |m| behind::words(&device, m));
-    let earlier = earlier.into_iter().chain(child);
-    f.because(format!("Just before, its driver says: {}.{began}{below}", words.join(", ")))
+    f.because(format!("Just before, its driver says: {}.{began}", words.join(", ")))
         .shown_by(lines(last.iter().copied().chain(earlier)))
 }
 

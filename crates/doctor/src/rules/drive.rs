@@ -62,8 +62,9 @@ fn given_up(case: &Case, told: &mut BTreeSet<String>, out: &mut Vec<Finding>) {
                 format!(
                     "its registers still answered (CSTS={register}), and it did not start again (-19)"
                 ),
-                "Its power and its link were there at that moment: the controller itself reports \
-                 that it is not ready, or that it failed (bit 1).",
+                "Its power and its link were there at that moment. The register has the state of the \
+                 controller itself: bit 0 is set where it is ready, bit 1 where it failed \
+                 (NVM Express, Controller Status).",
             ),
             None => (
                 "nothing answers in its place (-19, ENODEV)".into(),

@@ -2,7 +2,6 @@
 
 pub(crate) mod abort;
 mod back;
-mod behind;
 mod clock;
 pub(crate) mod columns;
 mod crash;

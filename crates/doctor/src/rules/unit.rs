@@ -106,8 +106,9 @@ fn written(case: &Case, out: &mut Vec<Finding>) {
 /// So many lines above the word that a sleep was not started stands what it needed.
 const NEEDED: usize = 40;
 
-/// A unit failed which the sleep needed, so systemd did not start it (src/core/job.c:
-/// `Dependency failed for %s.`). Whether one did.
+/// A unit that the sleep needs failed, so systemd did not start it (src/core/job.c: `Dependency
+/// failed for %s.`, which does not name the unit: it is the one that failed last before). Whether
+/// one did.
 fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
     const FAILED: &str = "Dependency failed for ";
     let of = |m: &Message| {
@@ -128,9 +129,9 @@ fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
         let end = s.find([',', ' ', ')']).unwrap_or(s.len());
         format!(" (status {})", s[..end].trim())
     });
-    let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Certain)
+    let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
         .says(format!(
-            "{name} failed{how}, which the sleep ({unit}) needs, so systemd did not start it: no kernel was asked."
+            "{name} failed{how}, and right behind it systemd did not start the sleep ({unit}), because something that it needs failed: no kernel was asked."
         ))
         .look(format!("See why: journalctl -b -u {name}. A unit that need not stop a sleep is wanted by it (WantedBy=), and not required."))
         .shown_by(lines(exit.into_iter().chain([failed, m])));
@@ -138,14 +139,13 @@ fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
     true
 }
 
-/// A program that did not end with the unit of a sleep, not even by SIGKILL: its name, its number
-/// and the line (systemd, src/core/unit.c: `Unit process %i (%s) remains running after unit
+/// A program that went on when the unit of a sleep was stopped: its name, its number and the line (systemd, src/core/unit.c: `Unit process %i (%s) remains running after unit
 /// stopped.`).
 fn remains(case: &Case) -> Option<(&str, &str, &Message)> {
     const REMAINS: &str = " remains running after unit stopped";
     case.messages.having(REMAINS).find_map(|(_, m)| {
-        let (number, name) = m.after(": Unit process ")?.split_once(" (")?;
-        let unit = m.text.split(": Unit process").next()?.rsplit_once("systemd-")?.1;
+        let (unit, rest) = m.text.split_once(": Unit process ")?;
+        let (unit, (number, name)) = (unit.rsplit_once("systemd-")?.1, rest.split_once(" (")?);
         let ours = UNITS.iter().any(|u| unit.strip_suffix(".service") == Some(u.0));
         ours.then_some((name.split_once(')')?.0, number, m))
     })
@@ -432,7 +432,7 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         (None, Some(w)) => format!("The program systemd-sleep said last: \"{w}\"."),
         (None, None) if let Some((name, number, _)) = remains => {
             format!(
-                "{name} (process {number}) stood in its way: it did not end, not even by SIGKILL."
+                "{name} (process {number}) stood in its way: it still ran when its unit had been stopped."
             )
         }
         (None, None) => match (reason, status) {

@@ -8,6 +8,7 @@
 //! in the attempt.
 
 use super::grain::{PAUSE, PRINTING};
+use super::number::seconds;
 use super::prefix::{self, Record};
 use super::state::Log;
 use super::steps::settle;
@@ -17,7 +18,6 @@ use dormouse_base::cycle::{Cycle, PhaseSpan};
 use dormouse_base::image::ImageWork;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::time::Ns;
-use dormouse_doctor::message::seconds;
 
 const HOUR: i64 = 3_600_000_000_000;
 
@@ -50,8 +50,7 @@ const BURST: Ns = Ns::from_ms(1_000);
 fn slept(text: &[u8]) -> Option<Ns> {
     const WORDS: [&[u8]; 2] = [b"Timekeeping suspended for ", b"Suspended for "];
     let at = |w: &&[u8]| text::find(text, w).map(|at| at + w.len());
-    let rest = &text[WORDS.iter().find_map(at)?..];
-    seconds(std::str::from_utf8(rest).ok()?)
+    seconds(&text[WORDS.iter().find_map(at)?..])
 }
 
 /// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
@@ -88,7 +87,8 @@ impl Log<'_> {
             self.c.shift(by);
         } else if let Some(last) = last.filter(|_| self.was_timed) {
             // What stood still is printed as it is over.
-            let slept = slept(text).filter(|_| (time - last).0.abs() > BURST.0);
+            let apart = (time - last).0.abs() > BURST.0;
+            let slept = if apart { slept(text) } else { None };
             let step = time - last - slept.unwrap_or(Ns::ZERO);
             let set = hours(step).filter(|_| open && calendar && !beside);
             if !calendar && time - last > FROZEN && self.has_read_an_image() {
@@ -302,7 +302,7 @@ impl Log<'_> {
         for (start, end) in steps {
             let pause = start - until;
             // Or the end of the way down and the begin of the way up came at once, behind a pause
-            // that is none of devices: their watchdog waits no longer.
+            // that is longer than devices take.
             let turned = |b: Ns| b >= start && b - start <= CATCHING_UP && pause >= FROZEN;
             let at_once = now - start <= CATCHING_UP || back.is_some_and(turned);
             if (STOOD..SET).contains(&pause) && at_once {

@@ -1,18 +1,16 @@
 //! Words of a person between two logs of one text.
 
-use super::marks;
 use super::prefix::Record;
 use super::state::Log;
 
 impl Log<'_> {
-    /// A step of a sleep that was read already, outside of an attempt: a copy that somebody put
+    /// The end of a phase that was read already, outside of an attempt: a copy that somebody put
     /// into the text once more begins none.
     pub(super) fn is_pasted_again(&mut self, r: &Record<'_>) -> bool {
-        let step = |text| r.has(b" of devices complete after ") || marks::is_core_step(text);
-        let Some(time) = r.time.filter(|_| step(r.text)) else {
+        let Some(time) = r.time.filter(|_| r.has(b" of devices complete after ")) else {
             return false;
         };
-        let new = self.steps.insert((time, r.text.into()));
+        let new = self.ends.insert((time, r.text.into()));
         let open = self.t.open_serial() != 0 && self.t.current().is_some_and(|c| !c.over);
         !new && !open
     }

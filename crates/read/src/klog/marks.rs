@@ -29,16 +29,6 @@ pub(super) fn is_exit(text: &[u8]) -> bool {
         || message(text) == b"hibernation exit"
 }
 
-/// A step that the core says once an attempt, besides the ends of its phases
-/// (kernel/power/suspend.c, process.c, 6.12).
-pub(super) fn is_core_step(text: &[u8]) -> bool {
-    const WORDS: [&[u8]; 4] =
-        [b"Freezing ", b"Restarting tasks", b"Filesystems sync", b"OOM killer "];
-    let text = message(text);
-    let may = text.first().is_some_and(|b| b"FROSsh".contains(b));
-    may && (WORDS.iter().any(|w| text.starts_with(w)) || begins(text) || is_exit(text))
-}
-
 /// A message of the core without its marks: `PM: `, `PM: hibernation: `.
 pub(super) fn message(text: &[u8]) -> &[u8] {
     let text = text.strip_prefix(b"PM: ").unwrap_or(text);

@@ -75,8 +75,8 @@ pub(super) struct Log<'t> {
     /// The kernel reads an image of hibernation (kernel/power/hibernate.c:
     /// software_resume): what it freezes for that belongs to no way down.
     pub reads_image: bool,
-    /// Steps that were read, by their time.
-    pub(super) steps: HashSet<(Ns, Box<[u8]>)>,
+    /// Ends of phases that were read, by their time.
+    pub(super) ends: HashSet<(Ns, Box<[u8]>)>,
     /// What belongs to the open cycle only.
     pub c: PerCycle,
 }
@@ -121,7 +121,7 @@ impl<'t> Log<'t> {
             called: 0,
             cut: false,
             reads_image: false,
-            steps: HashSet::new(),
+            ends: HashSet::new(),
             c: PerCycle::default(),
         }
     }

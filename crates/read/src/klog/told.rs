@@ -1,6 +1,7 @@
 //! Messages of the core whose words say that more follows, so that a line which ends before
 //! that was wrapped, however short it is.
 
+use super::marks;
 use crate::text;
 
 /// What the rest of a message must have.
@@ -32,8 +33,7 @@ const FORMS: [(&[u8], End); 7] = [
 
 /// What a message lacks that begins as one of these and breaks off.
 pub(super) fn wants(message: &[u8]) -> Option<End> {
-    let message = message.strip_prefix(b"PM: ").unwrap_or(message);
-    let message = message.strip_prefix(b"hibernation: ").unwrap_or(message);
+    let message = marks::message(message);
     let (begin, end) = FORMS.iter().find(|(begin, _)| message.starts_with(begin))?;
     let mut words = message[begin.len()..].split(|b| *b == b' ').filter(|w| !w.is_empty());
     let is_number = |w: &[u8]| w.iter().all(|b| b.is_ascii_digit() || *b == b'.');
@@ -47,14 +47,7 @@ pub(super) fn wants(message: &[u8]) -> Option<End> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wrap::Joiner;
-
-    fn joined(text: &str) -> (String, u64) {
-        let (line, rest) = text.split_once('\n').expect("two lines");
-        let mut joiner = Joiner::default();
-        let found = joiner.whole(b"", line.as_bytes(), rest.as_bytes());
-        found.map_or((line.into(), 0), |(l, n)| (String::from_utf8_lossy(l).into_owned(), n))
-    }
+    use super::super::wrap::tests::joined;
 
     #[test]
     fn a_message_that_must_go_on_is_joined_wherever_it_breaks() {

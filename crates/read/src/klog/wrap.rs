@@ -245,10 +245,11 @@ pub(super) fn elided(text: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn joined(text: &str) -> (String, u64) {
+    /// The first line of two with what is joined to it, and how many lines that are.
+    pub(in super::super) fn joined(text: &str) -> (String, u64) {
         let (line, rest) = text.split_once('\n').expect("two lines");
         let mut joiner = Joiner::default();
         let found = joiner.whole(b"", line.as_bytes(), rest.as_bytes());

@@ -164,7 +164,7 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection
         };
         if missing.is_empty() {
             let least = half.is_some_and(|h| h.known == Known::AtLeast);
-            let name = match bottleneck::writes_on(cycle, direction) {
+            let name = match direction == Direction::Resume && cycle.is_back_to_write() {
                 true => "back to write the image",
                 false => name,
             };

@@ -10,7 +10,6 @@ use super::reason::late_start;
 use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Complaint, Cycle, Mode, PhaseSpan};
-use dormouse_base::image::ImageWork;
 use dormouse_base::lost::Lost;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say::moment;
@@ -38,16 +37,6 @@ pub(crate) const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the criti
 /// What is said of the half in which a machine comes back to write its image.
 const BACK_TO_WRITE: &str = "Back to write the image,";
 
-/// Whether this half is no resume: CPUs and devices come back so that the image of a hibernation
-/// can be written (kernel/power/hibernate.c:hibernation_snapshot, 6.12), and the log has
-/// no more of the machine.
-pub(crate) fn writes_on(cycle: &Cycle, direction: Direction) -> bool {
-    let has = |work: ImageWork| cycle.image.iter().any(|s| s.work == work);
-    let back = cycle.exit.is_some() || cycle.phases.iter().any(|p| p.phase == Phase::Thaw);
-    let wrote = has(ImageWork::Write) && !has(ImageWork::Read) && !back;
-    direction == Direction::Resume && cycle.mode == Mode::Disk && wrote
-}
-
 /// The first sentence of a half, and what follows from it.
 pub fn half(
     capture: &Capture,
@@ -56,7 +45,7 @@ pub fn half(
     h: &Half,
     cb: Open<'_>,
 ) -> [String; 2] {
-    let side = match writes_on(cb.cycle, h.direction) {
+    let side = match h.direction == Direction::Resume && cb.cycle.is_back_to_write() {
         true => BACK_TO_WRITE.to_string(),
         false => capitalised(h.direction).to_string(),
     };
