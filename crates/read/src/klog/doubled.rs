@@ -16,6 +16,8 @@ const FEW: u32 = 3;
 #[derive(Default)]
 pub(super) struct Pair {
     open: bool,
+    /// It has the prefix of a log.
+    fresh: bool,
     key: Vec<u8>,
 }
 
@@ -30,7 +32,11 @@ impl Pair {
             self.open = false;
             return true;
         }
-        self.open = true;
+        // Words of a person stand once, wherever he put them.
+        if self.open && self.fresh && !record.fresh {
+            return false;
+        }
+        (self.open, self.fresh) = (true, record.fresh);
         self.key.clear();
         self.key.extend_from_slice(record.said);
         self.key.push(b'\n');
@@ -79,5 +85,11 @@ mod tests {
         assert!(!is_doubled(greped.as_bytes()), "six sleeps, or twelve");
         let errors = format!("{log}{log}usb 1-1: reset\nusb 1-1: reset\n");
         assert!(!is_doubled(errors.as_bytes()), "said twice by the kernel");
+        let record = |text: &'static str, fresh| {
+            Record { fresh, ..Record::default() }.saying(text.as_bytes())
+        };
+        let mut pair = Pair::default();
+        let said = [("PM: a", true), ("I marked it.", false), ("PM: a", true), ("PM: a", true)];
+        assert_eq!(said.map(|(t, fresh)| pair.had(&record(t, fresh))), [false, false, true, false]);
     }
 }
