@@ -121,7 +121,12 @@ impl Joiner {
             return None;
         }
         let record = prefix::strip(line);
-        let freezer = record.text.starts_with(b"Freezing ") && record.text.ends_with(b" seconds");
+        // It breaks before the count of tasks, or inside of what is said of them.
+        let freezer = record.text.starts_with(b"Freezing ")
+            && (record.text.ends_with(b" seconds")
+                || text::find(record.text, b" seconds (").is_some()
+                    && text::find(record.text, b"wq_busy=").is_none()
+                    && !record.text.ends_with(b":"));
         // drivers/base/power/main.c:pm_dev_err ends with the number.
         let said = record.text.strip_suffix(b" error").unwrap_or(record.text);
         let unnumbered = said.ends_with(b":") && text::find(said, b": failed to ").is_some();
@@ -166,8 +171,10 @@ impl Joiner {
             }
             // kernel/power/process.c:try_to_freeze_tasks goes on with who refuses.
             if freezer {
-                let rest = unquoted(next).1.trim_ascii();
-                let goes_on = rest.starts_with(b"(") && text::find(rest, b" refusing to").is_some();
+                let said = prefix::strip(&self.whole).text;
+                let has = |t: &[u8], word: &[u8]| text::find(t, word).is_some();
+                let refusing = !has(line, b" refusing to") && has(said, b" refusing to");
+                let goes_on = has(said, b" seconds (") && (refusing || has(said, b"wq_busy="));
                 told = goes_on.then_some((count, self.whole.len())).or(told);
                 break;
             }
@@ -296,6 +303,10 @@ pub(super) mod tests {
         let whole = format!("{freezer} {refuse}");
         assert_eq!(joined(&format!("{freezer}\n        {refuse}\n")), (whole, 1));
         assert_eq!(joined(&format!("{freezer}\n        so I gave up\n")).1, 0);
+        let bare = "Freezing user space processes failed after 20.001 seconds (1 tasks";
+        assert_eq!(joined(&format!("{bare}\nrefusing to freeze, wq_busy=0):\n")).1, 1, "no stamp");
+        assert_eq!(joined(&format!("{bare}\nthat I know of\n")).1, 0);
+        assert_eq!(joined(&format!("{bare} refusing to\nfreeze, wq_busy=0):\n")).1, 1);
         assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
     }
 
