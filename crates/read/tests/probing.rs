@@ -345,3 +345,13 @@ fn a_provider_that_is_not_there_stands_before_what_misses_its_kind() {
     assert_eq!((found[0].id, found[0].level), ("probe-failed", Level::Broken));
     assert!(found[0].sentence.contains("ff9a0000.gpu waits for a regulator"), "{:?}", found[0]);
 }
+
+#[test]
+fn a_journal_with_a_tab_in_it_is_no_list_of_deferred_devices() {
+    for host in ["elm", "my-host"] {
+        let line = |said: &str| format!("2025-04-08T10:00:00+02:00 {host} kernel: {said}\n");
+        let text = ["PM: suspend entry (s2idle)", "pci 0000:00:1c.0: \tbridge window", "PM: x"];
+        let case = case(&text.map(line).concat());
+        assert!(case.deferrals.is_empty(), "{:?}", case.deferrals);
+    }
+}

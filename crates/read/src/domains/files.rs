@@ -3,6 +3,7 @@
 
 use super::lines::{Line, Lines, number};
 use super::said::is_bus;
+use crate::text::has_date;
 use dormouse_base::time::Ns;
 use dormouse_power::Evidence;
 use dormouse_power::deferral::{Deferral, Need, Source};
@@ -195,7 +196,8 @@ pub(super) fn marked(line: &Line<'_>, at: usize) -> Option<Deferral> {
     deferred(&Line { text: row.into(), ..line.clone() }, at)
 }
 
-/// The whole text is such a file: every line has its form.
+/// The whole text is such a file: every line has its form, a tab between a name and its reason
+/// (drivers/base/dd.c:deferred_devs_show, 6.12) or what a program made of that.
 pub(crate) fn whole_list(lines: &Lines<'_>) -> bool {
     let mut tabs = 0;
     for at in 0..lines.len() {
@@ -203,7 +205,11 @@ pub(crate) fn whole_list(lines: &Lines<'_>) -> bool {
         if line.text.is_empty() {
             continue;
         }
-        if deferred(&line, at).is_none() || line.indent > 0 {
+        let Some(row) = deferred(&line, at).filter(|_| line.indent == 0) else { return false };
+        let wide = line.text.contains('\t') || line.text.contains("  ");
+        // One blank is left of a tab behind seven letters, and no stamp stands before a row.
+        let dated = has_date(lines.raw(at));
+        if !wide && !row.reason.is_empty() && (dated || row.device.len() % 8 != 7) {
             return false;
         }
         tabs += usize::from(lines.raw(at).contains(&b'\t'));
