@@ -9,6 +9,8 @@
 //! | `cat /sys/a/{b,c}`, and a line for each file | `/sys/a/b:VALUE`, as `grep` prints it |
 //! | rows of a loop of a shell, or below a head, that name files of `power` folders | `NAME: control=on …` |
 //! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
+//! | lines that `cat -n` numbered | what stands behind the numbers |
+//! | a table of which blanks became tabs | its cells with blanks between |
 //! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
 
 use crate::loops::FILES;
@@ -23,11 +25,19 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     let barred = barred || memmem::find(bytes, b"> |").is_some();
     let several = memmem::find(bytes, b"cat /").is_some();
     let listed = crate::loops::may_list(bytes);
-    if !barred && !several && !listed {
+    let tabbed = TABBED.iter().any(|head| memmem::find(bytes, head).is_some());
+    let counted = numbered(bytes.split(|b| *b == b'\n').next().unwrap_or(bytes)).is_some();
+    if !barred && !several && !listed && !tabbed && !counted {
         return None;
     }
     let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
     let mut own: Vec<Option<String>> = vec![None; lines.len()];
+    if counted {
+        numbers(&lines, &mut own);
+    }
+    if tabbed {
+        tabs(&lines, &mut own);
+    }
     if barred {
         tables(&lines, &mut own);
     }
@@ -48,6 +58,45 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(own.as_ref().map_or(line, |o| o.as_bytes()));
     }
     Some(out)
+}
+
+/// First columns of tables of the kernel, with a tab behind.
+const TABBED: [&[u8]; 3] = [b"domain\t", b"clock\t", b"regulator\t"];
+
+/// Rows of a table whose head has tabs for blanks, up to an empty line.
+fn tabs(lines: &[&[u8]], own: &mut [Option<String>]) {
+    let mut inside = false;
+    for (line, own) in lines.iter().zip(own) {
+        let text = own.clone().or_else(|| std::str::from_utf8(line).ok().map(Into::into));
+        let Some(text) = text else { continue };
+        let trimmed = text.trim_start_matches(['>', ' ']).as_bytes();
+        inside |= TABBED.iter().any(|head| trimmed.starts_with(head));
+        inside &= !trimmed.trim_ascii().is_empty();
+        if inside && text.contains('\t') {
+            *own = Some(text.replace('\t', "    "));
+        }
+    }
+}
+
+/// The number before a line that `cat -n` printed, and what stands behind it.
+fn numbered(line: &[u8]) -> Option<(u64, &str)> {
+    let text = std::str::from_utf8(line).ok()?.trim_start_matches(' ');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    let rest = rest.strip_prefix('\t').or_else(|| rest.strip_prefix("  "))?;
+    Some((text[..digits].parse().ok()?, rest))
+}
+
+/// Numbers that count the lines of the text, from the first on.
+fn numbers(lines: &[&[u8]], own: &mut [Option<String>]) {
+    let used = lines.iter().rposition(|l| !l.trim_ascii().is_empty()).map_or(0, |at| at + 1);
+    let all: Option<Vec<_>> = lines[..used].iter().map(|l| numbered(l)).collect();
+    let Some(all) = all.filter(|all| all.len() > 1) else { return };
+    if all.windows(2).all(|two| two[0].0.checked_add(1) == Some(two[1].0)) {
+        for ((_, text), own) in all.iter().zip(own) {
+            *own = Some((*text).to_string());
+        }
+    }
 }
 
 /// The cells of a row that bars part; nothing if the line is none.
@@ -239,6 +288,20 @@ mod tests {
         assert_eq!(shown(other), other);
         let no_rule = "| domain | status |\n| a | on |\n";
         assert_eq!(shown(no_rule), no_rule);
+    }
+
+    #[test]
+    fn lines_lose_their_numbers_and_tables_their_tabs() {
+        let head = "domain\t\tstatus\tchildren\n";
+        let text = format!("say\n{head}\t/device\tactive\na\ton\t0\n\n1.mmc\tmmc: no clock\n");
+        let want = "say\ndomain        status    children\n    /device    active\na    on    0\n\n\
+                    1.mmc\tmmc: no clock\n";
+        assert_eq!(shown(&text), want);
+        let rows = "  9\t# cat x\n 10\t1.mmc\tmmc: no clock\n 11\t\n";
+        assert_eq!(shown(rows), "# cat x\n1.mmc\tmmc: no clock\n\n");
+        for other in ["1  one\n3  three\n", "1  one\n2  two\nend\n", "1\tone\n"] {
+            assert_eq!(shown(other), other);
+        }
     }
 
     #[test]

@@ -262,3 +262,71 @@ fn a_sleep_that_was_over_at_once_is_told() {
     assert!(f.sentence.contains("over after 3.1 s"), "{}", f.sentence);
     assert!(told(&up("49.104"), "night-slept").is_none());
 }
+
+fn capture(text: &str) -> dormouse_base::capture::Capture {
+    let read = read_bytes("text", text.as_bytes(), &Options::default());
+    read.expect("a reading").captures.remove(0)
+}
+
+/// A sleep whose stamps are `times`, one a line.
+fn stamped(times: [&str; 7]) -> String {
+    let said = [
+        "PM: suspend entry (deep)",
+        "Freezing user space processes",
+        "printk: Suspending console(s) (use no_console_suspend to debug)",
+        "PM: noirq suspend of devices complete after 14.000 msecs",
+        "PM: resume of devices complete after 480.000 msecs",
+        "Restarting tasks ... done.",
+        "PM: suspend exit",
+    ];
+    times.iter().zip(said).map(|(t, said)| format!("{t} oak kernel: {said}\n")).collect()
+}
+
+#[test]
+fn a_clock_that_is_set_back_inside_an_attempt_makes_no_second_one() {
+    let of = |date: &str, ms: &str| format!("{date}{ms}");
+    let (day, old) = ("2025-08-09T10:00:", "1970-01-01T00:00:");
+    for back in ["2025-08-09T09:59:", "2025-08-09T09:40:", "2024-08-09T10:00:", old] {
+        let times = [
+            of(day, "00.000000"),
+            of(day, "00.010000"),
+            of(day, "00.020000"),
+            of(day, "00.300000"),
+            of(back, "09.800000"),
+            of(back, "09.810000"),
+            of(back, "09.820000"),
+        ];
+        let text = stamped(times.each_ref().map(String::as_str));
+        let read = capture(&text);
+        assert_eq!(read.cycles.len(), 1, "{back}");
+        let cycle = &read.cycles[0];
+        let end = cycle.exit.expect("it ended") - cycle.start;
+        assert!(end.0 < 2_000_000_000, "{back}: {end:?}");
+        // Somebody left lines out, or another text follows: nothing says that it is the same.
+        let parted = text.replacen(back, &format!("...\n{back}"), 1);
+        let read = capture(&parted);
+        assert!(read.cycles.len() == 2 || back == old, "{back}");
+    }
+}
+
+#[test]
+fn whole_seconds_tell_how_long_a_device_took_to_refuse() {
+    let line = |second: &str, said: &str| format!("Dec 24 18:00:{second} oak kernel: {said}\n");
+    let log = |second: &str| {
+        [
+            line("07", "PM: suspend entry (deep)"),
+            line("07", "printk: Suspending console(s) (use no_console_suspend to debug)"),
+            line(second, "elm 1-1: PM: failed to suspend async: error -5"),
+            line(second, "PM: Some devices failed to suspend, or early wake event detected"),
+            line(second, "PM: suspend exit"),
+        ]
+        .concat()
+    };
+    let down = |second: &str| {
+        let read = capture(&log(second));
+        let (cycle, suspend) = (&read.cycles[0], dormouse_base::phase::Direction::Suspend);
+        let down = cycle.phases.iter().filter(|p| p.phase.direction() == suspend);
+        down.map(|p| p.duration().0 / 1_000_000_000).sum::<i64>()
+    };
+    assert_eq!((down("08"), down("13"), down("27")), (0, 6, 20), "one second may be none");
+}

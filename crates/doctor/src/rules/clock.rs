@@ -1,6 +1,6 @@
 //! Alarms and clocks (kernel/time/alarmtimer.c:alarmtimer_suspend).
 
-use super::abort::{ended_early, failed};
+use super::abort::{ended_early, failed, returned};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
@@ -13,7 +13,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     soon(case, out);
     let of = |error: i32| -> Vec<&Message> {
         let is = |m: &&Message| {
-            failed(m).is_some_and(|f| f.device.starts_with("alarmtimer") && f.error == error)
+            let said = failed(m).or_else(|| returned(m));
+            said.is_some_and(|f| f.device.starts_with("alarmtimer") && f.error == error)
         };
         case.messages.having("alarmtimer").map(|(_, m)| m).filter(is).collect()
     };

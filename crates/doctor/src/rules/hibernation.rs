@@ -110,7 +110,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // hibernation_restore stops the devices of the kernel that read it
     // (kernel/power/hibernate.c): it says "Failed to load image" if one refuses, too.
     let loaded = case.messages.having("Image successfully loaded").next().map(|(at, _)| at);
-    let rest = loaded.map_or(&[][..], |at| &case.messages[at..]);
+    // The second of these comes before the image is checked (kernel/power/swap.c:
+    // load_compressed_image, 6.12); devices stop behind that.
+    let read = ["Image successfully loaded", "Image loading done"];
+    let read = case.messages.having_any(&read).next().map(|(at, _)| at);
+    let rest = read.map_or(&[][..], |at| &case.messages[at..]);
     let first =
         |of: fn(&Message) -> Option<(Device, i32)>| rest.iter().find_map(|m| Some((m, of(m)?)));
     let refused = first(refuses).or_else(|| first(returns));
@@ -474,6 +478,14 @@ mod tests {
         let found = ids(&all);
         assert_eq!((found.len(), found[0].0), (1, "hib-device-refused"));
         assert!(found[0].1.contains("0000:07:00.0 (xe) would not stop"), "{}", found[0].1);
+        let done = [
+            (100, "PM: Image loading done"),
+            (160, "elm 0000:09:00.0: PM: failed to quiesce async: error -5"),
+            all[2],
+        ];
+        let found = ids(&done);
+        assert_eq!((found.len(), found[0].0), (1, "hib-device-refused"), "{found:?}");
+        assert!(ids(&[done[0], done[2]])[0].1.contains("could not be read back"), "not checked");
         // Nobody says who.
         let found = ids(&[all[0], all[2]]);
         assert!(found[0].1.starts_with("The image was read whole"), "{}", found[0].1);

@@ -8,6 +8,7 @@
 //! in the attempt.
 
 use super::grain::{PAUSE, PRINTING};
+use super::marks;
 use super::number::seconds;
 use super::prefix::{self, Record};
 use super::state::Log;
@@ -73,8 +74,15 @@ impl Log<'_> {
             self.clocks.iter_mut().flatten().for_each(|c| *c -= by);
         }
         let calendar = time > Ns::CALENDAR;
+        let (far, before) = self.way;
+        let way = marks::way(text);
+        self.way = (way.unwrap_or(far), at);
         let mut time = time + self.skew;
-        let last = match self.clocks[usize::from(calendar)] {
+        // It tells of the next step of the same attempt, right below the one before: nobody put two
+        // texts together there.
+        let next = open && at == before + 1 && way.is_some_and(|way| way > far);
+        let fell = next && !calendar && self.clocks[0].is_none();
+        let last = match self.clocks[usize::from(calendar || fell)] {
             Some(_) if (self.now > Ns::CALENDAR) == calendar => Some(self.now),
             last => last,
         };
@@ -100,6 +108,10 @@ impl Log<'_> {
             {
                 self.skew -= by;
                 time -= by;
+            } else if next && (fell || calendar && !beside) && time + PAUSE < last {
+                // Somebody set the clock back.
+                self.skew += last - time;
+                time = last;
             } else if time + PAUSE < last {
                 // The first stamp that a kernel has.
                 if time == Ns::ZERO {

@@ -58,6 +58,44 @@ pub(super) fn said(r: &Record<'_>) -> bool {
     r.fresh || r.text.starts_with(b"PM: ")
 }
 
+/// Lines of which each attempt has one, in their order (kernel/power/suspend.c:enter_state,
+/// kernel/power/process.c, drivers/base/power/main.c:dpm_show_time, 3.15 to 7.3). Longer words
+/// stand behind those they begin with.
+const WAY: [&[u8]; 26] = [
+    b"suspend entry",
+    b"Syncing filesystems",
+    b"Filesystems sync: ",
+    b"Freezing user space processes",
+    b"Freezing user space processes completed",
+    b"OOM killer disabled",
+    b"Freezing remaining freezable tasks",
+    b"Freezing remaining freezable tasks completed",
+    b"Suspending console",
+    b"suspend devices took ",
+    b"suspend of devices complete",
+    b"late suspend of devices complete",
+    b"noirq suspend of devices complete",
+    b"suspend-to-idle",
+    b"Disabling non-boot CPUs",
+    b"Enabling non-boot CPUs",
+    b"resume from suspend-to-idle",
+    b"noirq resume of devices complete",
+    b"early resume of devices complete",
+    b"resume of devices complete",
+    b"resume devices took ",
+    b"Finishing wakeup",
+    b"OOM killer enabled",
+    b"Restarting tasks",
+    b"Restarting tasks: Done",
+    b"suspend exit",
+];
+
+/// How far on its way an attempt is that prints this.
+pub(super) fn way(text: &[u8]) -> Option<usize> {
+    let text = message(text);
+    WAY.iter().rposition(|w| text.starts_with(w))
+}
+
 /// `suspend entry (deep)`: the mode and what follows; nothing of both where the date stands.
 pub(super) fn entry(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(b"suspend entry")?;

@@ -6,6 +6,7 @@
 //! what lies before it is the way down, what follows is the way up.
 
 use super::clock::CATCHING_UP;
+use super::grain::PAUSE;
 use super::held::Refusal;
 use super::number::number;
 use super::prefix::{self, Record};
@@ -152,12 +153,26 @@ impl Log<'_> {
         }
     }
 
+    /// What passed between the last line of the way down and this one, by stamps of whole seconds
+    /// where no line has a better time. It may be a second more or less: one alone may be none.
+    fn waited(&self) -> Ns {
+        let (Some((year, second)), Some((other, last))) = (self.second, self.c.second) else {
+            return Ns::ZERO;
+        };
+        let passed = Ns::from_ms((second - last).saturating_mul(1_000));
+        let told = year == other && passed > PAUSE && passed < LONGEST;
+        if told { passed } else { Ns::ZERO }
+    }
+
     /// A line says that the way down was given up in `phase`.
     pub(super) fn refuse(&mut self, phase: Phase) {
-        let now = self.now;
         if self.t.open_serial() == 0 || self.c.woke.is_some() || self.came_up() {
             return;
         }
+        if self.c.refusal.is_none() {
+            self.now += self.waited();
+        }
+        let now = self.now;
         match &mut self.c.refusal {
             Some(r) if !r.laid_out => r.at = now,
             Some(_) => {}

@@ -42,6 +42,10 @@ pub(super) struct Log<'t> {
     pub(super) was_timed: bool,
     /// What stamps of the open cycle are wrong by.
     pub(super) skew: Ns,
+    /// The whole second of the line, where it has no better time.
+    pub(super) second: Option<(bool, i64)>,
+    /// How far an attempt was by its last line that tells, and the last line with a time.
+    pub(super) way: (usize, u64),
     /// The last time of the kernel's clock and of the calendar: programs that print
     /// between kernel lines may have the other one.
     pub(super) clocks: [Option<Ns>; 2],
@@ -108,6 +112,8 @@ impl<'t> Log<'t> {
             border: None,
             was_timed: false,
             skew: Ns::ZERO,
+            second: None,
+            way: (usize::MAX, 0),
             clocks: [None; 2],
             refused: false,
             refusals: Vec::new(),
@@ -153,6 +159,7 @@ impl<'t> Log<'t> {
         self.ever_timed |= self.timed;
         let newest = |log: &mut Self| log.t.current().map_or(0, |c| c.serial);
         let (before, last) = (self.t.open_serial(), newest(self));
+        self.second = prefix::order_of(r.said).filter(|_| !self.timed);
         let known = self.meaning(r, at);
         let open = self.t.open_serial();
         // The line that ends a sleep may be the first of it in the text.
