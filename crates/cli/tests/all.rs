@@ -28,6 +28,7 @@ mod late;
 mod logs;
 mod machine;
 mod manual;
+mod mended;
 mod modes;
 mod paths;
 mod posted;

@@ -7,8 +7,9 @@ use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
 use crate::formats::{self, Known, Meaning};
 use crate::message::Message;
 use crate::refusal;
+use crate::stage::{self, Stage, Work};
 use crate::words::Words;
-use dormouse_base::phase::Direction;
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 
 /// A device that does not stop for an image that was read; where a text has no more, the
@@ -442,7 +443,11 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(lines(locked.into_iter().chain(refused)));
         out.push(f);
     }
-    let failed = of("-error on swap-device (");
+    let failed = case.messages.having("-error on swap-device (");
+    let failed: Vec<&Message> = failed
+        .filter(|(at, m)| m.trust.is_of_a_kernel() && is_of_an_image(case, *at))
+        .map(|(_, m)| m)
+        .collect();
     if let Some(m) = failed.first() {
         let numbers = m.after("swap-device (").unwrap_or("");
         let disk: Vec<&str> = numbers.split(':').take(2).collect();
@@ -458,9 +463,63 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// So many messages behind an error of the header that could not be read the kernel says that it
+/// found no image.
+const BEHIND: usize = 4;
+
+/// Whether the error of a swap device in message `at` is of an image. The kernel prints the same
+/// words for any page of a running system (mm/page_io.c:end_swap_bio_write, end_swap_bio_read);
+/// kernel/power/swap.c:hib_end_io puts the mark of the core before them (6.12), and where a text
+/// has none a hibernation is under way before it.
+fn is_of_an_image(case: &Case, at: usize) -> bool {
+    let marked = case.messages[at].text.starts_with("PM: ");
+    let under_way = |m: &Message| {
+        const BEGINS: [&str; 3] =
+            ["hibernation entry", "Image signature found, resuming", "Loading hibernation image"];
+        let stage = stage::begins(m);
+        let image = |s: &Stage| matches!(s.work, Some(Work::ImageWritten | Work::ImageRead));
+        if BEGINS.iter().any(|w| m.says(w)) || stage.as_ref().is_some_and(image) {
+            return Some(true);
+        }
+        let other = stage.is_some_and(|s| s.phase == Some(Phase::Thaw)) || m.says("suspend entry");
+        (other || stage::ends(m)).then_some(false)
+    };
+    let kernel = |m: &&Message| m.trust.is_of_a_kernel();
+    let mut before = case.messages[..at].iter().rev().filter(kernel);
+    let mut behind = case.messages[at + 1..].iter().filter(kernel).take(BEHIND);
+    marked
+        || before.find_map(under_way) == Some(true)
+        || behind.any(|m| m.has("Image not found (code -5)") || m.has("Failed to load "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_swap_is_of_an_image_where_a_hibernation_is_under_way() {
+        let error = (500, "Read-error on swap-device (253:7:40960)");
+        let entry = (100, "PM: hibernation: hibernation entry");
+        let load = (100, "PM: hibernation: Loading image data pages (4021 pages)...");
+        for log in [
+            vec![entry, (500, "Write-error on swap-device (253:7:40960)")],
+            vec![load, error],
+            vec![error, (501, "PM: Image not found (code -5)")],
+            vec![(500, "PM: Read-error on swap-device (253:7:40960)")],
+        ] {
+            let found = ids(&log);
+            assert!(found.iter().any(|f| f.0 == "hib-disk-error"), "{log:?}");
+        }
+        for log in [
+            vec![error],
+            vec![(90, "elm 0000:07:00.0: Device not ready"), error],
+            vec![(10, "PM: suspend entry (deep)"), (90, "PM: suspend exit"), error],
+            vec![entry, (200, "PM: hibernation: hibernation exit"), error],
+            vec![load, (200, "Restarting tasks ... done."), error],
+        ] {
+            assert!(ids(&log).iter().all(|f| f.0 != "hib-disk-error"), "{log:?}");
+        }
+    }
 
     fn ids(lines: &[(i64, &str)]) -> Vec<(&'static str, String)> {
         let mut out = Vec::new();
