@@ -18,3 +18,18 @@ fn an_error_of_swap_in_use_is_of_no_hibernation() {
     let image = log("PM: hibernation: Loading and decompressing image data (7021 pages)...");
     says("check", &image, &["The disk 253:7 failed while the image of the memory was read"], &[]);
 }
+
+#[test]
+fn a_journal_that_ends_with_the_entry_and_a_writer_who_saw_no_return() {
+    let log = "Mar 03 10:00:01 elm kernel: usb 3-1: new high-speed USB device number 4\n\
+        Mar 03 10:00:07 elm systemd-logind[611]: Lid closed.\n\
+        Mar 03 10:00:08 elm kernel: PM: suspend entry (deep)\n";
+    let hangs = |words: &str| format!("{words}\n\n```\n{log}```\n");
+    let must = ["Risk: The log ends in the sleep of line", "at its beginning", "(a guess)"];
+    let said = hangs("My elm does not wake up from sleep and I have to hold the power button.");
+    says("check", &said, &must[..2], &["Nothing wrong"]);
+    says("show", &said, &must[1..2], &[]);
+    let anew = hangs("When I open the lid my elm reboots on resume.");
+    says("check", &anew, &must[..2], &[]);
+    says("check", &hangs("My elm is a fine machine and this is its log."), &[], &must[..2]);
+}

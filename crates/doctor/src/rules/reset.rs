@@ -185,7 +185,7 @@ fn mode(a: &Attempt) -> String {
 }
 
 /// What people write of a machine that does not come back.
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 37] = [
     "not wake",
     "n't wake",
     "never wakes",
@@ -213,6 +213,16 @@ const WORDS: [&str; 27] = [
     "system reboots",
     "power cycle",
     "hangs",
+    "reboots on ",
+    "reboots when",
+    "restarts on ",
+    "triggers a reboot",
+    "hold the power",
+    "holding the power",
+    "held the power",
+    "hard reset",
+    "hard reboot",
+    "hard power",
 ];
 
 /// Whether a line is a sentence that tells it.
@@ -237,23 +247,49 @@ fn told<'a>(
         stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends(m)
     };
     let down = |m: &Message| m.has("suspend of devices complete") || m.has("non-boot CPUs");
-    if kernel().any(up) || !kernel().any(down) || super::abort::ended_early(case, a) {
+    if kernel().any(up) || super::abort::ended_early(case, a) {
         return None;
     }
-    let m = (**words)?;
-    let last = kernel().next_back()?;
+    let down = kernel().any(down);
+    let (m, last) = match down {
+        true => ((**words)?, kernel().next_back()?),
+        false => entered(case, a)?,
+    };
     let words: String = m.text.trim().chars().take(MOST).collect();
     Some(
         Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
             .says(format!(
-                "The log ends in the sleep of line {}{}, on the way down, and the writer's words fit a machine that did not come back: \"{words}\".",
+                "The log ends in the sleep of line {}{}, {}, and the writer's words fit a machine that did not come back: \"{words}\".",
                 said[0].line,
-                mode(a)
+                mode(a),
+                if down { "on the way down" } else { "at its beginning" }
             ))
-            .look("No line that was read shows what ran last: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
+            .look("No line that was read shows what ran last, and a journal keeps none from behind the freezing of its own writer: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
             .when(Some(Direction::Resume), None)
-            .shown_by(lines([&said[0], last, m])),
+            .shown_by(lines([&said[0]].into_iter().chain(Some(last).filter(|l| l.line != said[0].line)).chain([m]))),
     )
+}
+
+/// So many messages stand behind the beginning of a sleep that a journal ends with: programs that
+/// are not frozen yet.
+const BEHIND: usize = 6;
+
+/// A log that ends with the beginning of its last sleep, as a journal does whose machine hangs
+/// later: who writes it is frozen, and nothing more reaches the disk
+/// (kernel/power/process.c:freeze_processes). The words of the writer about that sleep, and the
+/// kernel's last line.
+fn entered<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
+    let said = case.of(a);
+    let core = |m: &&Message| m.trust.is_of_a_kernel() && stage::begins(m).is_some();
+    let at = said.iter().rposition(|m| core(&m))?;
+    let behind = case.messages[a.first + at + 1..].iter();
+    let is_last = behind.filter(|m| m.trust.is_of_a_kernel()).count() <= BEHIND;
+    let of_sleep = |m: &&Message| {
+        let text = m.text.to_ascii_lowercase();
+        ["sleep", "suspend", "resum", "wak", "woke"].iter().any(|w| text.contains(w))
+    };
+    let words = || case.messages.iter().filter(|m| says_so(m)).find(of_sleep);
+    is_last.then(words).flatten().map(|m| (m, &said[at]))
 }
 
 /// So many letters of a writer's sentence are quoted.
@@ -451,6 +487,21 @@ mod tests {
         let found = judged(&[&DOWN[..], &says("After that it never wakes up again.")].concat());
         assert_eq!((found[0].id, found[0].confidence), ("no-return", Confidence::Guess));
         assert!(judged(&[&DOWN[..], &says("All is well with it here.")].concat()).is_empty());
+        // A journal ends with the entry.
+        let entry = &DOWN[..1];
+        let sync = [(Some(5_200), Trust::Logged, "Filesystems sync: 0.021 seconds")];
+        let hangs = says("It does not wake up from sleep, so I hold the power button.");
+        for log in [entry, &[entry, &sync].concat()] {
+            let found = judged(&[log, &hangs].concat());
+            assert_eq!((found[0].id, found[0].confidence), ("no-return", Confidence::Guess));
+            assert!(found[0].sentence.contains("at its beginning"), "{}", found[0].sentence);
+            assert!(
+                judged(&[log, &says("The mouse is unresponsive in that game.")].concat())
+                    .is_empty()
+            );
+            let other = (Some(9_000), Trust::Logged, "usb 3-1: new device");
+            assert!(judged(&[log, &[other; BEHIND + 1], &hangs].concat()).is_empty());
+        }
         let back = [(Some(6_000), Trust::Logged, "Enabling non-boot CPUs ...")];
         assert!(judged(&[&DOWN[..], &back, &says("It hangs now and then.")].concat()).is_empty());
     }
