@@ -33,3 +33,25 @@ fn a_journal_that_ends_with_the_entry_and_a_writer_who_saw_no_return() {
     says("check", &anew, &must[..2], &[]);
     says("check", &hangs("My elm is a fine machine and this is its log."), &[], &must[..2]);
 }
+
+#[test]
+fn a_controller_that_dies_comes_before_what_hangs_behind_it() {
+    let log = sleep(
+        "[  103.000000] PM: noirq resume of devices complete after 3.100 msecs\n\
+         [  103.500000] xhci_hcd 0000:0c:00.3: xHCI host controller not responding, assume dead\n\
+         [  103.500100] xhci_hcd 0000:0c:00.3: HC died; cleaning up\n\
+         [  103.600000] usb 6-2: PM: failed to resume async: error -19\n",
+    );
+    let dead =
+        "Broken: The USB controller 0000:0c:00.3 (xhci_hcd) died while the machine came back";
+    says("check", &log, &[dead, "6-2 (usb) failed to resume"], &[]);
+    says("show", &log, &[dead], &[]);
+    let first = |verb: &str| {
+        let said = super::words::words(&[verb, "-"], &log);
+        (said.find("died while").expect("the controller"), said.find("failed to resume"))
+    };
+    for verb in ["check", "show"] {
+        let (died, lost) = first(verb);
+        assert!(lost.is_none_or(|lost| died < lost), "{verb}");
+    }
+}

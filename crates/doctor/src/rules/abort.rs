@@ -29,6 +29,11 @@ pub(crate) struct Failed<'a> {
 }
 
 impl Failed<'_> {
+    /// Whether it failed on the way up.
+    pub(super) fn is_up(&self) -> bool {
+        self.up
+    }
+
     /// Where the text ends inside of the error: with that of what was said just before.
     fn with_error_of<'m>(self, mut before: impl Iterator<Item = &'m Message>) -> Self {
         let same = |m: &Message| returned(m).filter(|r| r.device == self.device).map(|r| r.error);

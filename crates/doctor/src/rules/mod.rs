@@ -6,6 +6,7 @@ mod clock;
 pub(crate) mod columns;
 mod crash;
 mod damage;
+mod died;
 mod disk;
 pub(crate) mod doubt;
 pub(crate) mod drawn;
@@ -57,9 +58,10 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 39] = [
+pub(crate) const ALL: [Rule; 40] = [
     freezer::judge,
     abort::judge,
+    died::judge,
     unnamed::judge,
     power_state::judge,
     radio::judge,
