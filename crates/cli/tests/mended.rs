@@ -55,3 +55,20 @@ fn a_controller_that_dies_comes_before_what_hangs_behind_it() {
         assert!(lost.is_none_or(|lost| died < lost), "{verb}");
     }
 }
+
+#[test]
+fn a_driver_that_tells_of_its_own_block_is_heard() {
+    let log = sleep(
+        "[  103.000000] PM: noirq resume of devices complete after 3.100 msecs\n\
+         [  103.500000] elm 0000:0d:00.0: elm: resume of block <oak> failed -110\n\
+         [  103.500100] elm 0000:0d:00.0: elm: elm_ip_resume failed (-110).\n",
+    );
+    let said = "0000:0d:00.0 (elm) did not resume whole: error -110";
+    says("check", &log, &[said, "resume of block <oak> failed"], &["no rule knows"]);
+    says("show", &log, &[said], &[]);
+    let core =
+        log.replace("elm: elm_ip_resume failed (-110).", "PM: failed to resume async: error -110");
+    says("check", &core, &["0000:0d:00.0 (elm) failed to resume"], &["did not resume whole"]);
+    let fine = sleep("[  103.500000] elm 0000:0d:00.0: elm: resume of block <oak> took 110 us\n");
+    says("check", &fine, &[], &["Broken", "did not resume whole"]);
+}

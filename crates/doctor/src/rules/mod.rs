@@ -26,6 +26,7 @@ mod line;
 mod looped;
 pub(crate) mod mode;
 pub(crate) mod night;
+mod own;
 pub(crate) mod patch;
 mod pause;
 pub(crate) mod phase;
@@ -58,10 +59,11 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 40] = [
+pub(crate) const ALL: [Rule; 41] = [
     freezer::judge,
     abort::judge,
     died::judge,
+    own::judge,
     unnamed::judge,
     power_state::judge,
     radio::judge,

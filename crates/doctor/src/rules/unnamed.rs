@@ -134,7 +134,7 @@ fn is_error(m: &Message) -> bool {
 }
 
 /// The driver that speaks, and the device; the device is empty where its line names none.
-fn speaker(m: &Message) -> Option<Device> {
+pub(super) fn speaker(m: &Message) -> Option<Device> {
     if let Some(rest) = m.text.strip_prefix("[drm:") {
         let module = rest.split_once(" [")?.1.split(']').next()?;
         return Some(Device { name: String::new(), driver: module.to_string() });
