@@ -72,3 +72,12 @@ fn a_driver_that_tells_of_its_own_block_is_heard() {
     let fine = sleep("[  103.500000] elm 0000:0d:00.0: elm: resume of block <oak> took 110 us\n");
     says("check", &fine, &[], &["Broken", "did not resume whole"]);
 }
+
+#[test]
+fn a_quoted_path_is_the_path() {
+    for mark in ["", "\"", "'"] {
+        let text =
+            format!("$ cat {mark}/sys/bus/pci/devices/0000:41:00.0/power/control{mark}\non\n");
+        says("check", &text, &["0000:41:00.0"], &["nothing to analyse"]);
+    }
+}

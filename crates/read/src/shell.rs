@@ -1,6 +1,6 @@
 //! Paths that a session of a shell names from the folder in which it stands: behind `cd /sys/…`,
 //! or at a prompt that shows its folder. Each is written whole, so that readers need to know no
-//! folder; a line stays a line.
+//! folder; a line stays a line. Quotes around a whole path go: a shell takes them off, too.
 
 use crate::night::line::command;
 use memchr::memmem;
@@ -36,7 +36,8 @@ struct Session {
 pub(crate) fn whole(bytes: &[u8]) -> Option<Vec<u8>> {
     let has = |word: &[u8]| memmem::find(bytes, word).is_some();
     let folders = [&b"cd /sys/"[..], b"cd /proc/", b":/sys/", b" /sys/", b":/proc/"];
-    if !folders.iter().any(|w| has(w)) {
+    let quoted = [&b"\"/sys/"[..], b"'/sys/", b"\"/proc/", b"'/proc/"];
+    if !folders.iter().chain(&quoted).any(|w| has(w)) {
         return None;
     }
     let mut session = Session { folder: None, below: Shape::Plain };
@@ -76,7 +77,7 @@ impl Session {
                 self.folder = folder;
             }
             self.below = Shape::Plain;
-            let new = self.command(typed);
+            let new = self.command(&unquoted(typed));
             return (new != typed).then(|| format!("{marks}{prompt}{new}"));
         }
         if text.contains("cd: ") || text.contains("can't cd to") {
@@ -219,6 +220,27 @@ impl Session {
     }
 }
 
+/// A command without the quotes around whole paths of files. In quotes a shell makes no names of
+/// a pattern or a variable: those stay.
+fn unquoted(typed: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-:/,@+".contains(c);
+    let mut out = String::with_capacity(typed.len());
+    let mut rest = typed;
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, quoted) = rest.split_at(at);
+        let (mark, inner) = quoted.split_at(1);
+        let Some(end) = inner.find(mark) else { break };
+        let (path, behind) = (&inner[..end], &inner[end + 1..]);
+        let whole = before.ends_with(' ')
+            && (behind.is_empty() || behind.starts_with([' ', ';', '|', '&', ')']));
+        let goes = whole && is_root(path) && path.chars().all(plain);
+        out += before;
+        out += if goes { path } else { &quoted[..end + 2] };
+        rest = behind;
+    }
+    out + rest
+}
+
 fn is_root(path: &str) -> bool {
     ROOTS.iter().any(|r| path.starts_with(r) || path == r.trim_end_matches('/'))
 }
@@ -302,6 +324,24 @@ mod tests {
             me@box:/sys/power$ cat /sys/power/mem_sleep\ns2idle [deep]\n\
             me@box:~/src$ cat notes\nx\n";
         assert_eq!(read(text).as_deref(), Some(want));
+    }
+
+    #[test]
+    fn quotes_around_a_whole_path_go() {
+        let text = "$ cat \"/sys/devices/a/0000:41:00.0/power/control\"\nauto\n\
+            me@box:~$ sudo cat '/sys/power/mem_sleep'; uptime\n[s2idle] deep\n\
+            cat \"/proc/acpi/wakeup\"\n";
+        let want = "$ cat /sys/devices/a/0000:41:00.0/power/control\nauto\n\
+            me@box:~$ sudo cat /sys/power/mem_sleep; uptime\n[s2idle] deep\n\
+            cat /proc/acpi/wakeup\n";
+        assert_eq!(read(text).as_deref(), Some(want));
+        for other in [
+            "$ cat \"/sys/class/*/name\"\nx\n",
+            "$ sh -c \"cat /sys/power/state\"\nmem\n",
+            "The file \"/sys/power/state\" lists them.\n",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 
     #[test]
