@@ -81,3 +81,29 @@ fn a_quoted_path_is_the_path() {
         says("check", &text, &["0000:41:00.0"], &["nothing to analyse"]);
     }
 }
+
+#[test]
+fn the_last_table_of_wake_nodes_counts() {
+    let table = |oak: &str, elm: &str| {
+        format!(
+            "$ cat /proc/acpi/wakeup\nDevice  S-state   Status   Sysfs node\n\
+             OAK1      S4    *{oak}   pci:0000:00:1c.4\nELM0      S3    *{elm}   pci:0000:00:14.2\n"
+        )
+    };
+    let on = table("enabled", "enabled");
+    let off = on.clone() + "\n# echo ELM0 > /proc/acpi/wakeup\n\n" + &table("enabled", "disabled");
+    let must = [
+        "by /proc/acpi/wakeup: OAK1 (pci:0000:00:1c.4).",
+        "An earlier table has ELM0 (pci:0000:00:14.2) as armed too, the last one not.",
+    ];
+    says("check", &off, &must, &[]);
+    let none = on.replace("*enabled", "*disabled");
+    let no_more = "these wake the machine no more: OAK1 (pci:0000:00:1c.4), ELM0";
+    says("check", &(on.clone() + "\n\n" + &none), &[no_more], &["These may wake"]);
+    let twice = on.clone() + "\n\n" + &on;
+    let both = "OAK1 (pci:0000:00:1c.4), ELM0 (pci:0000:00:14.2).";
+    says("check", &twice, &[both], &["An earlier table"]);
+    // Ports without a node may share a name inside of one table.
+    let ports = "$ cat /proc/acpi/wakeup\nPORT      S4    *enabled\nPORT      S4    *disabled\n";
+    says("check", ports, &["by /proc/acpi/wakeup: PORT."], &[]);
+}

@@ -320,28 +320,71 @@ fn signalled(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// A row of a table of wake nodes: which table, and whether the node is armed.
+type Row<'a> = (usize, &'a Item, bool);
+
+/// The nodes that the last table of `/proc/acpi/wakeup` has as armed, each once, and those that
+/// were armed in an earlier one alone. A text may show the file again, whole or in part,
+/// after a write to it, which turns a device round (drivers/acpi/proc.c:acpi_system_write_wakeup_device).
+fn nodes(case: &Case) -> [Vec<(&Item, String)>; 2] {
+    let mut list: Vec<(String, Vec<Row<'_>>)> = Vec::new();
+    // Rows one below the other are of one table, and there devices without a node may share a name.
+    let (mut table, mut last) = (0, 0);
+    for (item, owner) in owners(case) {
+        let Owner::AcpiWake { name, enabled, node } = owner else { continue };
+        table += usize::from(item.line > last + 1);
+        last = item.line;
+        let named = node.contains(|c: char| c.is_ascii_alphanumeric());
+        let who = if named { format!("{name} ({node})") } else { name.clone() };
+        match list.iter_mut().find(|l| l.0 == who) {
+            Some(l) => l.1.push((table, item, *enabled)),
+            None => list.push((who, vec![(table, item, *enabled)])),
+        }
+    }
+    let (mut rows, mut off) = (Vec::new(), Vec::new());
+    for (who, said) in list {
+        let newest = said.last().map_or(0, |s| s.0);
+        let armed = said.iter().find(|s| s.2);
+        match said.iter().find(|s| s.0 == newest && s.2) {
+            Some(s) => rows.push((s.1, who)),
+            None => off.extend(armed.map(|s| (s.1, who))),
+        }
+    }
+    [rows, off]
+}
+
 /// Nodes of the firmware that may wake, where nothing else tells of a waker.
 fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id.starts_with("wake-") || f.id == "mode-wake-source") {
         return;
     }
-    let rows: Vec<(&Item, String)> = owners(case)
-        .filter_map(|(i, o)| match o {
-            Owner::AcpiWake { name, enabled: true, node } if node.is_empty() => {
-                Some((i, name.clone()))
-            }
-            Owner::AcpiWake { name, enabled: true, node } => Some((i, format!("{name} ({node})"))),
-            _ => None,
-        })
-        .collect();
+    let [rows, off] = nodes(case);
+    let was: Vec<&str> = off.iter().map(|o| o.1.as_str()).collect();
+    let was = was.join(", ");
     if rows.is_empty() {
+        let shown: Vec<&Item> = off.iter().take(3).map(|o| o.0).collect();
+        if !shown.is_empty() {
+            let rule = ("wake-armed", Area::Mode, Level::Note);
+            out.push(
+                Finding::new(rule, Confidence::Certain)
+                    .says(format!("By the last table of /proc/acpi/wakeup these wake the machine no more: {was}. An earlier one has them as armed."))
+                    .look("A write to that file lasts until the next start: repeat it there, or switch power/wakeup of the device off by a rule of udev.")
+                    .shown_by(shown.into_iter().map(Evidence::from)),
+            );
+        }
         return;
     }
     let shown: Vec<&str> = rows.iter().take(8).map(|r| r.1.as_str()).collect();
     let more = rows.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let list =
-        format!("These may wake the machine, by /proc/acpi/wakeup: {}{more}.", shown.join(", "));
+    let off = match off.len() {
+        0 => String::new(),
+        _ => format!(" An earlier table has {was} as armed too, the last one not."),
+    };
+    let list = format!(
+        "These may wake the machine, by /proc/acpi/wakeup: {}{more}.{off}",
+        shown.join(", ")
+    );
     let undo = "The same command again: it toggles.";
     let risk = "That device wakes the machine no more.";
     let tried = rows.iter().find_map(|r| {
