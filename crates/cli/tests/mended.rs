@@ -107,3 +107,25 @@ fn the_last_table_of_wake_nodes_counts() {
     let ports = "$ cat /proc/acpi/wakeup\nPORT      S4    *enabled\nPORT      S4    *disabled\n";
     says("check", ports, &["by /proc/acpi/wakeup: PORT."], &[]);
 }
+
+#[test]
+fn a_swap_file_has_another_name_than_its_device_and_zram_holds_no_image() {
+    let text = |swaps: &str| {
+        format!(
+            "Failed to hibernate system via logind: Not enough suitable swap space for hibernation\n\
+             BOOT_IMAGE=/vmlinuz root=/dev/mapper/oak resume=/dev/mapper/oak resume_offset=99328\n\
+             $ cat /proc/swaps\nFilename Type Size Used Priority\n{swaps}"
+        )
+    };
+    let zram = "/dev/zram0 partition 8388604 0 100\n";
+    let file = text(&format!("/swap/elm.img file 20971516 0 -2\n{zram}"));
+    says(
+        "check",
+        &file,
+        &["20,479 MiB of swap are free all the same:", "compare resume_offset= with filefrag -v"],
+        &["not in that list", "2 areas"],
+    );
+    says("check", &text(zram), &["there is /dev/zram0 alone", "holds no image"], &["MiB of swap"]);
+    let part = text("/dev/sdc3 partition 20971516 0 -2\n");
+    says("check", &part, &["resume=/dev/mapper/oak is not in that list"], &["filefrag"]);
+}

@@ -8,6 +8,8 @@ use dormouse_base::say;
 pub(super) struct Area<'a> {
     /// `/dev/sda3`, `/swapfile`.
     file: &'a str,
+    /// It lies in a file of a file system.
+    is_file: bool,
     /// What is free of it, KiB.
     free: u64,
     message: &'a Message,
@@ -46,7 +48,15 @@ fn row(m: &Message) -> Option<Area<'_>> {
         Some(size) => (size, number(used)?),
         None => (kib(size)?, kib(used)?),
     };
-    Some(Area { file, free: size.checked_sub(used)?, message: m })
+    Some(Area { file, is_file: kind == "file", free: size.checked_sub(used)?, message: m })
+}
+
+impl Area<'_> {
+    /// zram keeps its pages in memory (drivers/block/zram/zram_drv.c:zram_write_page), which a
+    /// hibernation switches off: an image has no room there.
+    fn is_memory(&self) -> bool {
+        self.file.starts_with("/dev/zram")
+    }
 }
 
 /// Every area of the text; one that is listed again is listed once.
@@ -78,9 +88,17 @@ fn partition(numbers: &str) -> Option<String> {
 /// What is free, and what the kernel resumes from, in a sentence with the lines that say so;
 /// nothing if no room is free.
 pub(super) fn free<'a>(case: &Case, areas: &[Area<'a>]) -> (String, Vec<&'a Message>) {
+    let (memory, areas): (Vec<&Area<'a>>, Vec<_>) = areas.iter().partition(|a| a.is_memory());
     let all = areas.iter().fold(0u64, |n, a| n.saturating_add(a.free));
     if all == 0 {
-        return Default::default();
+        let Some(one) = memory.first().filter(|_| areas.is_empty()) else {
+            return Default::default();
+        };
+        let text = format!(
+            " By the list of swaps there is {} alone: it lies in memory, so it holds no image.",
+            one.file
+        );
+        return (text, vec![one.message]);
     }
     let mib = |kib: u64| say::grouped(kib / 1_024);
     let count = match areas.len() {
@@ -94,6 +112,16 @@ pub(super) fn free<'a>(case: &Case, areas: &[Area<'a>]) -> (String, Vec<&'a Mess
     let set = case.values.iter().rev().find(|v| v.path == "/sys/power/resume");
     let set = set.map(|v| v.value.as_str());
     let of = |name: &str| areas.iter().find(|a| a.file == name);
+    // Of a swap file the kernel is told the device of its file system, and where in it the file
+    // begins (Documentation/power/swsusp-and-swap-files.rst): mm/swapfile.c:swap_show lists the
+    // file, and never that device.
+    let files = areas.iter().any(|a| a.is_file);
+    let elsewhere = |what: &str| match files {
+        true => format!(
+            "{what} must be the device on which the swap file lies, which that list does not name; compare resume_offset= with filefrag -v of the file (btrfs: btrfs inspect-internal map-swapfile -r)."
+        ),
+        false => format!("{what} is not in that list."),
+    };
     if let Some(numbers) = set {
         text += &match (numbers, partition(numbers)) {
             ("0:0", _) => " /sys/power/resume is 0:0: no device is set.".into(),
@@ -103,7 +131,8 @@ pub(super) fn free<'a>(case: &Case, areas: &[Area<'a>]) -> (String, Vec<&'a Mess
                     mib(a.free)
                 ),
                 None => format!(
-                    " /sys/power/resume is {numbers}, which is {name} by its number: it is not in that list."
+                    " /sys/power/resume is {numbers}, which is {name} by its number: {}",
+                    elsewhere("it")
                 ),
             },
             (_, None) => format!(" /sys/power/resume is {numbers}."),
@@ -111,7 +140,7 @@ pub(super) fn free<'a>(case: &Case, areas: &[Area<'a>]) -> (String, Vec<&'a Mess
     } else if let Some(name) = asked(case) {
         text += &match of(name) {
             Some(a) => format!(" resume={name} is in that list, with {} MiB free.", mib(a.free)),
-            None => format!(" resume={name} is not in that list."),
+            None => format!(" {}", elsewhere(&format!("resume={name}"))),
         };
     }
     let matched = "matching resume config";
