@@ -129,3 +129,12 @@ fn a_swap_file_has_another_name_than_its_device_and_zram_holds_no_image() {
     let part = text("/dev/sdc3 partition 20971516 0 -2\n");
     says("check", &part, &["resume=/dev/mapper/oak is not in that list"], &["filefrag"]);
 }
+
+#[test]
+fn the_unit_of_a_sleep_is_the_sleep() {
+    let log = "Mar 03 10:00:07 elm systemd[1]: Starting systemd-hibernate.service - System Hibernate...\n\
+        Mar 03 10:00:07 elm systemd-sleep[811]: Performing sleep operation 'hibernate'...\n\
+        Mar 03 10:00:11 elm systemd-sleep[811]: Failed to put system to sleep. System resumed again: Cannot allocate memory\n\
+        Mar 03 10:00:12 elm systemd[1]: systemd-hibernate.service: Failed with result 'exit-code'.\n";
+    says("check", log, &["could not hibernate the machine"], &["Whether the sleep is the reason"]);
+}

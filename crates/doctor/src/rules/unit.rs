@@ -146,8 +146,7 @@ fn remains(case: &Case) -> Option<(&str, &str, &Message)> {
     case.messages.having(REMAINS).find_map(|(_, m)| {
         let (unit, rest) = m.text.split_once(": Unit process ")?;
         let (unit, (number, name)) = (unit.rsplit_once("systemd-")?.1, rest.split_once(" (")?);
-        let ours = UNITS.iter().any(|u| unit.strip_suffix(".service") == Some(u.0));
-        ours.then_some((name.split_once(')')?.0, number, m))
+        is_a_sleep(&format!("systemd-{unit}")).then_some((name.split_once(')')?.0, number, m))
     })
 }
 
@@ -205,6 +204,12 @@ const UNITS: [(&str, &str); 4] = [
     ("hibernate", "Hibernate"),
     ("suspend", "Suspend"),
 ];
+
+/// Whether a unit is one of those (units/systemd-suspend.service.in and its like).
+pub(super) fn is_a_sleep(unit: &str) -> bool {
+    let name = unit.strip_prefix("systemd-").and_then(|u| u.strip_suffix(".service"));
+    name.is_some_and(|name| UNITS.iter().any(|u| u.0 == name))
+}
 
 /// Lines of systemd that a unit which puts the machine to sleep failed, one a failure, and
 /// which: it says so twice, and a text may have either.

@@ -6,6 +6,7 @@ use super::quote::{WAKE, span, words};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
+use crate::rules::unit::is_a_sleep;
 use crate::said;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
@@ -44,7 +45,8 @@ fn begins(s: &Step, name: &str) -> bool {
 }
 
 /// A unit that failed in a wake-up, by the result that systemd prints (src/core/unit.c:
-/// unit_log_failure, 257): no fault of the sleep by itself.
+/// unit_log_failure, 257): no fault of the sleep by itself. The unit that asks the kernel to sleep
+/// is the sleep, and is told of as that.
 fn failed(steps: &[Step], out: &mut Vec<Finding>) {
     let of = |text: &str| -> Option<(String, String)> {
         let (name, rest) = text.split_once("]: ")?.1.split_once(": Failed with result '")?;
@@ -54,7 +56,8 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
         let (name, result) = of(&s.text)?;
         let mut before = steps[..at].iter().rev().take_while(|x| x.run == s.run);
         let back = before.find(|x| x.kind == Kind::Back)?;
-        (result != "timeout" && s.ms - back.ms < SOON).then_some((name, result, back, s))
+        let other = result != "timeout" && !is_a_sleep(&name);
+        (other && s.ms - back.ms < SOON).then_some((name, result, back, s))
     });
     let all: Vec<(String, String, &Step, &Step)> = all.collect();
     let Some(first) = all.first() else { return };
@@ -460,8 +463,16 @@ mod tests {
         let own = failed("oak-resume.service");
         assert_eq!((own.level, own.row), (Level::Broken, "resume"));
         assert!(own.why.contains("cannot write: Input/output error"), "{}", own.why);
-        for other in ["oak.service", "wakeonelm.service", "systemd-suspend.service"] {
+        for other in ["oak.service", "wakeonelm.service", "systemd-oakd.service"] {
             assert_eq!(failed(other).level, Level::Note, "{other}");
+        }
+        for sleep in ["suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"] {
+            let fails =
+                format!("systemd[1]: systemd-{sleep}.service: Failed with result 'exit-code'.");
+            let back =
+                (0, "systemd-sleep[7]: System resumed again: Cannot allocate memory", Kind::Back);
+            let found = judged(&[back, (900, &fails, Kind::Other)]);
+            assert!(found.iter().all(|f| f.id != "way-unit-failed"), "{sleep}");
         }
     }
 
