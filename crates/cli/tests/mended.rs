@@ -138,3 +138,16 @@ fn the_unit_of_a_sleep_is_the_sleep() {
         Mar 03 10:00:12 elm systemd[1]: systemd-hibernate.service: Failed with result 'exit-code'.\n";
     says("check", log, &["could not hibernate the machine"], &["Whether the sleep is the reason"]);
 }
+
+#[test]
+fn elogind_refuses_in_words_of_its_own() {
+    let refused = "$ loginctl suspend\nFailed to suspend system via elogind: Access denied\n";
+    says("check", refused, &["elogind refused to put the machine to sleep"], &[]);
+    let silent = refused.replace("Access denied", "Connection timed out");
+    says("check", &silent, &["elogind gave no answer"], &["No kernel was asked"]);
+    let log = "Mar 03 10:00:08 elm kernel: PM: suspend entry (deep)\n\
+        Mar 03 10:00:09 elm kernel: Filesystems sync: 1.021 seconds\n\
+        Mar 03 10:00:33 elm loginctl[944]: Failed to suspend system via elogind: Connection timed out\n";
+    let after = "failed 25.0 s by stamps of whole seconds after a kernel was asked";
+    says("check", log, &[after, "no line between tells that it came back"], &["before any kernel"]);
+}

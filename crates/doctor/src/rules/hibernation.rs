@@ -331,7 +331,7 @@ fn changed(case: &Case, out: &mut Vec<Finding>) {
 fn no_swap(case: &Case, out: &mut Vec<Finding>) {
     let kernel = |m: &Message| m.says("Cannot find swap device") || m.says("Not enough free swap");
     let systemd = |m: &Message| {
-        (m.has("systemd") || m.has("via logind"))
+        (m.has("systemd") || m.has("via logind") || m.has("via elogind"))
             && m.has("Not enough ")
             && m.has("swap space for hibernation")
     };

@@ -256,9 +256,19 @@ fn is_failed(case: &Case, at: usize, m: &Message, unit: &str) -> bool {
     row || named && status.any(|b| b.text.trim_start().starts_with("Active: failed"))
 }
 
+/// What stands between the request and its answer.
+const VIA: [&str; 2] = [" system via logind: ", " system via elogind: "];
+
+/// Whether a request was not answered, rather than refused (errno ETIMEDOUT of sd-bus, whose call
+/// waits for 25 s): the sleep may be under way.
+pub(super) fn is_unanswered(why: &str) -> bool {
+    why.starts_with("Connection timed out")
+}
+
 /// What `systemctl` prints of a request that logind refused
 /// (systemd, src/systemctl/systemctl-logind.c: "Call to %s failed: %s" and "Failed to %s system
-/// via logind: %s"): no unit was started for it.
+/// via logind: %s"; elogind's elogind_reboot has its own name there): no unit was started for it, unless
+/// the answer alone did not come.
 fn answered(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id == "write-refused")
         || case.way.steps.iter().any(|s| s.kind == Kind::Refused)
@@ -277,11 +287,14 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     let said = |m: &'_ Message| {
         let text = m.text.trim();
         let called = text.strip_prefix("Call to ").and_then(|r| r.split_once(" failed: "));
-        let asked = || text.strip_prefix("Failed to ")?.split_once(" system via logind: ");
+        let asked = || {
+            let request = text.strip_prefix("Failed to ")?;
+            VIA.iter().find_map(|via| request.split_once(via))
+        };
         let (verb, why) = called.or_else(asked)?;
         (VERBS.contains(&verb) && !why.is_empty()).then(|| (verb.to_string(), why.to_string()))
     };
-    let words = ["Call to ", " system via logind: "];
+    let words = ["Call to ", VIA[0], VIA[1]];
     let all: Vec<_> = case.messages.having_any(&words).collect();
     let all: Vec<_> = all.into_iter().filter_map(|(_, m)| Some((m, said(m)?))).collect();
     let Some((first, (verb, why))) = all.first() else { return };
@@ -292,12 +305,17 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     };
     let swaps = if why.contains("swap") { swap::rows(case) } else { Vec::new() };
     let (free, shown) = swap::free(case, &swaps);
+    let who = if first.has(VIA[1]) { "elogind" } else { "logind" };
+    let often = say::and_times(all.len());
+    let text = match is_unanswered(why) {
+        true => format!(
+            "{who} gave no answer to the request to {what}{often}: \"{why}\". Whether the kernel was asked, that line does not tell."
+        ),
+        false => format!("{who} refused to {what}{often}: \"{why}\". No kernel was asked.{free}"),
+    };
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
-        .says(format!(
-            "logind refused to {what}{}: \"{why}\". No kernel was asked.{free}",
-            say::and_times(all.len())
-        ))
-        .look("journalctl -b -u systemd-logind says more of it; for hibernation compare /proc/swaps, resume= of the command line and /sys/power/resume.")
+        .says(text)
+        .look("The log of logind says more of it (journalctl -b -u systemd-logind); for hibernation compare /proc/swaps, resume= of the command line and /sys/power/resume.")
         .times(all.len())
         .shown_by(lines([*first].into_iter().chain(shown)));
     out.push(f);

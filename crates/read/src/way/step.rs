@@ -75,7 +75,7 @@ const VIRTUAL: [&str; 20] = [
 ];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 83] = [
+const WORDS: [(&str, Kind); 85] = [
     ("dormouse: mark ", Kind::App),
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
@@ -83,6 +83,9 @@ const WORDS: [(&str, Kind); 83] = [
     ("Error during inhibitor-delayed operation", Kind::Refused),
     ("Failed to suspend system via logind", Kind::Refused),
     ("Failed to hibernate system via logind", Kind::Refused),
+    // The same code in elogind (elogind_reboot).
+    ("Failed to suspend system via elogind", Kind::Refused),
+    ("Failed to hibernate system via elogind", Kind::Refused),
     ("Performing sleep operation", Kind::Sleeps),
     ("systemd-sleep: Suspending system", Kind::Sleeps),
     ("]: Suspending system...", Kind::Sleeps),

@@ -6,7 +6,7 @@ use super::quote::{WAKE, span, words};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
-use crate::rules::unit::is_a_sleep;
+use crate::rules::unit::{is_a_sleep, is_unanswered};
 use crate::said;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
@@ -226,17 +226,37 @@ fn refused(steps: &[Step], out: &mut Vec<Finding>) {
     let reason = reason.map_or(s.text.as_str(), |r| r.1).trim_end_matches('.');
     let mut rest = steps[at + 1..].iter().take_while(|x| x.run == s.run && x.kind != Kind::Asked);
     let entry = rest.find(|x| x.kind == Kind::Entry);
+    // A call that waits for its answer ends after 25 s, when the kernel has long been asked.
+    let near = |x: &&Step| x.run == s.run && s.ms - x.ms < SOON && x.kind != Kind::Back;
+    let before = steps[..at].iter().rev().take_while(near);
+    let begun = before.filter(|x| x.kind == Kind::Entry).last();
+    let look = match begun {
+        Some(_) => {
+            "The kernel's last lines behind that tell how far the sleep came; where it hangs, no_console_suspend and a serial or net console show more."
+        }
+        None => {
+            "systemctl status suspend.target and the unit that the line names: it may be masked, removed or renamed."
+        }
+    };
     out.push(
         Finding::new(("way-refused", Area::Abort, Level::Broken), Confidence::Certain)
-            .says(match entry {
-                Some(e) => format!(
+            .says(match (begun, entry) {
+                (Some(e), _) => format!(
+                    "A request to sleep failed {} after a kernel was asked ({}), and no line between tells that it came back: {reason}.",
+                    span(s.ms - e.ms, s.grain.max(e.grain)),
+                    words(e)
+                ),
+                (None, None) if is_unanswered(reason) => format!(
+                    "A request to sleep got no answer: {reason}. Whether a kernel was asked, no line says."
+                ),
+                (None, Some(e)) => format!(
                     "A request to sleep failed: {reason}. A kernel was asked all the same: {} comes after {}.",
                     words(e),
                     span(e.ms - s.ms, s.grain.max(e.grain))
                 ),
-                None => format!("A request to sleep failed before any kernel was asked: {reason}."),
+                (None, None) => format!("A request to sleep failed before any kernel was asked: {reason}."),
             })
-            .look("systemctl status suspend.target and the unit that the line names: it may be masked, removed or renamed.")
+            .look(look)
             .times(all.len())
             .shown_by(all.iter().take(3).map(|s| s.shown())),
     );
@@ -474,6 +494,27 @@ mod tests {
             let found = judged(&[back, (900, &fails, Kind::Other)]);
             assert!(found.iter().all(|f| f.id != "way-unit-failed"), "{sleep}");
         }
+    }
+
+    #[test]
+    fn a_request_without_an_answer_is_no_refusal_before_the_kernel() {
+        let fails = |via: &str, why: &str| {
+            format!("loginctl[7]: Failed to suspend system via {via}: {why}")
+        };
+        let said = |steps: &[(i64, &str, Kind)]| {
+            let found = judged(steps);
+            found.iter().find(|f| f.id == "way-refused").expect("a refusal").sentence.clone()
+        };
+        let late = fails("elogind", "Connection timed out");
+        let entry = (0, "kernel: PM: suspend entry (deep)", Kind::Entry);
+        let behind = said(&[entry, (25_000, &late, Kind::Refused)]);
+        assert!(behind.contains("25.0 s after a kernel was asked"), "{behind}");
+        let back = (9_000, "kernel: PM: suspend exit", Kind::Back);
+        let alone = said(&[entry, back, (25_000, &late, Kind::Refused)]);
+        assert!(alone.contains("got no answer: Connection timed out"), "{alone}");
+        let refused = fails("elogind", "Access denied");
+        let refused = said(&[(0, &refused, Kind::Refused)]);
+        assert!(refused.contains("before any kernel was asked: Access denied"), "{refused}");
     }
 
     #[test]
