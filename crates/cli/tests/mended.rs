@@ -151,3 +151,12 @@ fn elogind_refuses_in_words_of_its_own() {
     let after = "failed 25.0 s by stamps of whole seconds after a kernel was asked";
     says("check", log, &[after, "no line between tells that it came back"], &["before any kernel"]);
 }
+
+#[test]
+fn a_reason_that_is_known_stands_beside_the_error() {
+    let log = sleep(
+        "[  101.000000] elm 0000:0d:00.0: the parameter keep_memory needs a service\n\
+         [  101.000100] elm 0000:0d:00.0: PM: failed to suspend async: error -5\n",
+    );
+    says("show", &log, &["ended the sleep: error -5", "keep_memory needs a service"], &[]);
+}

@@ -85,7 +85,10 @@ pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
     for f in list.iter().take(BESIDE) {
         let guess = if f.confidence == Confidence::Guess { " (a guess)" } else { "" };
         let saved = f.saves.map_or_else(String::new, |by| format!(" {}", saved(by)));
-        let text = format!("{}{guess}: {}{saved}", word(f.level), f.sentence);
+        // A number of an error says little, where the text has the reason.
+        let why =
+            if f.level == Level::Broken && !f.why.is_empty() { [" ", &f.why] } else { [""; 2] };
+        let text = format!("{}{guess}: {}{}{saved}", word(f.level), f.sentence, why.concat());
         page.entry(&format!("  {:<10}", f.row), &safe(&text));
     }
     let left = list.len().saturating_sub(BESIDE);
