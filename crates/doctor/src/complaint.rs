@@ -110,9 +110,23 @@ fn is_dead(lower: &str) -> bool {
 /// The sentence of a writer that says so, and its line.
 pub(crate) fn of_return(case: &Case) -> Option<(&Message, &str)> {
     let said = case.messages.iter().filter(|m| m.trust == Trust::Prose);
-    said.flat_map(|m| m.text.split(['.', ',', ';']).map(move |s| (m, s.trim()))).find(|(_, s)| {
+    said.flat_map(|m| clauses(&m.text).map(move |s| (m, s))).find(|(_, s)| {
         let lower = s.to_ascii_lowercase();
         is_dead(&lower) && !has(&lower, ELSEWHERE) || tongue::is_dead(s)
+    })
+}
+
+/// The clauses of a text: a mark inside of a word, as in `6.14.2`, ends none.
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |w: &str| w.ends_with(['.', ',', ';']);
+    let mut from = 0;
+    let places = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
+    places.filter_map(move |at| {
+        let clause = &text[from..at];
+        (ends(clause) || at == text.len()).then(|| {
+            from = at;
+            clause.trim().trim_end_matches(['.', ',', ';'])
+        })
     })
 }
 
@@ -348,7 +362,15 @@ pub(crate) fn complains(lower: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::complains;
+    use super::{clauses, complains};
+
+    #[test]
+    fn a_version_is_no_end_of_a_clause() {
+        let text = "On 6.14.2-x it is fine, on 7.1 not. That is all.";
+        let want = ["On 6.14.2-x it is fine", "on 7.1 not", "That is all"];
+        assert_eq!(clauses(text).collect::<Vec<_>>(), want);
+        assert_eq!(clauses("no end").collect::<Vec<_>>(), ["no end"]);
+    }
 
     #[test]
     fn complaints_are_heard_in_many_words() {
