@@ -11,6 +11,7 @@ mod boot;
 mod budgets;
 mod check;
 mod claims;
+mod cut_tables;
 mod decide;
 mod decide_json;
 mod digits;

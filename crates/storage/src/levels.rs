@@ -61,6 +61,9 @@ pub struct Drive {
     pub name: String,
     /// Its states by number.
     pub states: Vec<PowerState>,
+    /// The number of its last state, where the text says it: `npss` of the controller counts
+    /// from zero (NVM Express base specification, identify controller: NPSS).
+    pub last_state: Option<u32>,
     /// What the host set it to do by itself: from each state, after so many ms of
     /// idleness, into another (`nvme get-feature -f 0xc -H`).
     pub falls: Vec<Fall>,
@@ -121,6 +124,13 @@ pub struct Fall {
 }
 
 impl Drive {
+    /// How many states it has, where its table shows fewer: the text is cut.
+    pub fn cut_of(&self) -> Option<u32> {
+        let all = self.last_state?.checked_add(1)?;
+        let shown = self.states.last().map_or(0, |s| s.number + 1);
+        (shown > 0 && shown < all).then_some(all)
+    }
+
     /// What it does by itself, as far as the text says.
     pub fn by_itself(&self) -> Option<ByItself> {
         match self.apst {

@@ -39,6 +39,8 @@ pub struct Shares {
     pub table: usize,
     /// How long was measured, in ms, if turbostat says (`10.931644 sec`).
     pub ms: Option<u64>,
+    /// It breaks off before all states of the package are told.
+    pub cut: bool,
 }
 
 impl Shares {

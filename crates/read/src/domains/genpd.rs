@@ -259,6 +259,11 @@ pub(super) fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(
     if let Some(d) = dump.domains.last_mut().filter(|_| grep) {
         (d.cut, dump.cut) = (true, true);
     }
+    // The row of a domain at the very end of the text: lines of its devices may be cut off.
+    let last = (at..lines.len()).all(|i| lines.get(i).text.is_empty());
+    if let Some(d) = dump.domains.last_mut().filter(|d| last && d.devices.is_empty()) {
+        d.cut = true;
+    }
     *unread += strange;
     (!dump.domains.is_empty()).then_some((dump, at))
 }

@@ -419,7 +419,7 @@ impl Reading {
             return self.rounds(text, lower, rest, at).or(Some(0));
         }
         if let Some(column) = tool::powertop(text) {
-            self.powertop(column, text, at);
+            self.powertop(column, tool::is_cut(text), text, at);
             return Some(0);
         }
         if self.hardware(text, at) {
@@ -442,7 +442,7 @@ impl Reading {
     }
 
     /// A package state of powertop's table, of which each stands on a line of its own.
-    fn powertop(&mut self, column: (String, i64), text: &str, at: u64) {
+    fn powertop(&mut self, column: (String, i64), cut: bool, text: &str, at: u64) {
         if let Some(Item { line, text: shown, fact: Fact::Shares(s) }) = self.night.items.last_mut()
             && at.saturating_sub(*line) < 12
             && s.columns.iter().all(|c| c.0.starts_with("Pk") && c.0 != column.0)
@@ -452,9 +452,10 @@ impl Reading {
                 (*line, *shown) = (at, text[..text.floor_char_boundary(SHOWN)].trim().into());
             }
             s.columns.push(column);
+            s.cut = cut;
             return;
         }
-        let shares = Shares { columns: vec![column], table: self.tables.next(), ms: None };
+        let shares = Shares { columns: vec![column], table: self.tables.next(), ms: None, cut };
         self.push(at, text, Fact::Shares(shares));
     }
 

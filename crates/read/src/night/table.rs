@@ -3,7 +3,7 @@
 use super::count::number;
 use super::line::{Rest, plain};
 use crate::idle::column::{Cell, cells, head, rest_of_head, thousandths};
-use dormouse_doctor::night::table::{Latency, Shares};
+use dormouse_doctor::night::table::{Latency, PLATFORM, Shares};
 use std::borrow::Cow;
 
 /// Tables are told apart by their numbers.
@@ -157,8 +157,10 @@ pub(crate) fn turbostat(text: &str, rest: Rest<'_>, tables: &mut Tables) -> Opti
         _ => None,
     };
     let columns = tables.columns.iter().zip(&row[..known]).filter_map(value).collect();
+    let depth = |c: &String| c.starts_with("Pkg%pc") || c.starts_with("Pk%pc") || c == PLATFORM;
+    let cut = tables.columns[known..].iter().any(depth);
     tables.machine = true;
-    Some(Turbo::Row(Shares { columns, table: tables.shares, ms: tables.ms }, taken))
+    Some(Turbo::Row(Shares { columns, table: tables.shares, ms: tables.ms, cut }, taken))
 }
 
 impl Tables {

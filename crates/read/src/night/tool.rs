@@ -237,6 +237,11 @@ pub(crate) fn powertop(text: &str) -> Option<(String, i64)> {
     Some((name, share))
 }
 
+/// Whether a row of that table breaks off: its last cell names a state and has no share.
+pub(crate) fn is_cut(text: &str) -> bool {
+    text.rsplit_once('|').is_some_and(|(_, c)| !c.trim().is_empty() && !c.contains('%'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

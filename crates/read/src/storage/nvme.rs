@@ -22,6 +22,8 @@ struct State {
     /// The kernel's limit, and whether the next line says it.
     limit: Option<u64>,
     limit_follows: bool,
+    /// The last state of the next drive (`npss`).
+    last_state: Option<u32>,
     damaged: u64,
 }
 
@@ -78,6 +80,9 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
             now.heading = Some(title.trim().into());
         } else if let Some(device) = device(line) {
             now.device = Some(device.into());
+        }
+        if let Some(last) = hex_value(line, "npss") {
+            now.last_state = u32::try_from(last).ok().filter(|n| *n < MOST);
         }
         for (word, place) in [("rtd3e", 0), ("rtd3r", 1)] {
             if let (Some(us), Some(d)) = (hex_value(line, word), drives[first..].last_mut()) {
@@ -138,7 +143,7 @@ impl State {
             n => format!("{short}, table {n}"),
         });
         self.of.clone_from(&self.device);
-        drives.push(Drive { name, ..Drive::default() });
+        drives.push(Drive { name, last_state: self.last_state.take(), ..Drive::default() });
     }
 
     fn add_state(&mut self, s: PowerState, first: usize, short: &str, drives: &mut Vec<Drive>) {

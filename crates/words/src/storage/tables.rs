@@ -69,9 +69,32 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
         None if drives.iter().all(|d| d.states.is_empty()) => {
             "The text says what drives do by themselves, and not how long their states take.".into()
         }
+        None if drives.iter().all(|d| d.cut_of().is_some()) => {
+            "The text shows no state that saves power without serving, and not all states.".into()
+        }
+        None if drives.iter().any(|d| d.cut_of().is_some()) => {
+            "No drive whose table is whole has a state that saves power without serving.".into()
+        }
         None => "No drive here has a state that saves power without serving.".into(),
     };
     p.wrapped(Ink::Strong, 0, 2, &text);
+    for d in drives {
+        if let Some(all) = d.cut_of() {
+            let shown = d.states.len();
+            p.wrapped(
+                Ink::Plain,
+                0,
+                2,
+                &format!(
+                    "{}: the table is cut. It shows {shown} of {all} states (npss {}); of the \
+                     other{} nothing is known.",
+                    safe(&d.name),
+                    all - 1,
+                    if all as usize - shown == 1 { "" } else { "s" }
+                ),
+            );
+        }
+    }
     let says = if odd.is_empty() {
         "The drives' own figures; the kernel takes them as they are.".to_string()
     } else {
@@ -118,7 +141,11 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
                     grouped(s.entry_us),
                     grouped(s.exit_us),
                     watts(s.idle_uw),
-                    entered(e)
+                    // The kernel fills its table from the deepest state up.
+                    match d.cut_of() {
+                        Some(_) if !s.operational => "not known: the table is cut".into(),
+                        _ => entered(e),
+                    }
                 ),
             )]);
         }

@@ -23,6 +23,37 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
+    /// Whether each of its rows breaks off: what it does not show it may have.
+    fn is_cut(&self) -> bool {
+        self.rows.iter().all(|r| r.1.cut)
+    }
+
+    /// How deep the package went.
+    fn package(&self) -> String {
+        match self.deepest() {
+            Some((n, s)) if self.is_deepest() => {
+                format!("the package was in C{n} for {}", share(s))
+            }
+            Some((n, s)) => format!("the package was in C{n} for {} and never deeper", share(s)),
+            None => "the package entered no state of its own".into(),
+        }
+    }
+
+    /// What a table that breaks off shows.
+    fn shown(&self) -> String {
+        let states = self.best().1.package();
+        let each = states.iter().map(|(n, s)| format!("C{n} ({})", share(*s)));
+        match states.is_empty() {
+            true => "no state of the package".into(),
+            false => format!("of the package {} alone", each.collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// The words above it, behind a noun.
+    fn named(&self) -> String {
+        self.caption.as_ref().map_or(String::new(), |c| format!(" (\"{c}\")"))
+    }
+
     /// The row that went deepest.
     fn best(&self) -> (&Item, &Shares) {
         let depth = |s: &Shares| (s.system().unwrap_or(0), s.deepest().unwrap_or((0, 0)));
@@ -121,8 +152,16 @@ fn caption(above: &[Item]) -> Option<String> {
 const CAPTION: usize = 80;
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let tables = tables(case);
+    let mut tables = tables(case);
+    for t in &mut tables {
+        if !t.is_cut() {
+            t.rows.retain(|r| !r.1.cut);
+        }
+    }
+    let (cut, tables): (Vec<Table<'_>>, Vec<Table<'_>>) =
+        tables.into_iter().partition(Table::is_cut);
     if tables.is_empty() {
+        out.extend(cut.first().filter(|_| !told_depth(out)).map(breaks_off));
         return;
     }
     let changed = tables.windows(2).filter_map(|t| changed(case, &t[0], &t[1])).next();
@@ -146,18 +185,51 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let system = |t: &Table<'_>| t.system().is_some_and(|s| s >= WORTH);
     let shallow = tables.iter().find(|t| system(last) && t.system().is_some() && !system(t));
     if let Some(t) = shallow {
-        let named = t.caption.as_ref().map_or(String::new(), |c| format!(" (\"{c}\")"));
-        let package = match t.deepest() {
-            Some((n, s)) => format!("was in C{n} for {} and never deeper", share(s)),
-            None => "entered no state of its own".into(),
-        };
         f.sentence += &format!(
-            " In another measurement of the text{named} it did not: SYS%LPI was {} at most, and the package {package}.",
-            share(t.system().unwrap_or(0))
+            " In another measurement of the text{} it did not: SYS%LPI was {} at most, and {}.",
+            t.named(),
+            share(t.system().unwrap_or(0)),
+            t.package()
         );
+        f.evidence.push(Evidence::from(t.best().0));
+    } else if f.id == "block-package" && !out.iter().any(|f| f.id == "block-change") {
+        // None of several is passed over.
+        for t in tables.iter().filter(|t| t.at != last.at && told(t)).take(SEVERAL) {
+            f.sentence +=
+                &format!(" In another measurement of the text{} {}.", t.named(), t.package());
+            f.evidence.push(Evidence::from(t.best().0));
+        }
+    }
+    for t in cut.iter().take(SEVERAL) {
+        f.sentence +=
+            &format!(" Another table of the text{} breaks off: it shows {}.", t.named(), t.shown());
         f.evidence.push(Evidence::from(t.best().0));
     }
     out.push(f);
+}
+
+/// So many other measurements are told.
+const SEVERAL: usize = 2;
+
+/// A table that breaks off, where the text has no whole one.
+fn breaks_off(t: &Table<'_>) -> Finding {
+    let last = t.best().1.package().last().map_or(0, |p| p.0);
+    let says = match t.deepest() {
+        Some((n, s)) => format!(
+            "In this measurement the package was in C{n} for {}; the table breaks off and shows no \
+             state deeper than C{last}.",
+            share(s)
+        ),
+        None => format!(
+            "The table of the package's states breaks off: it shows {}. How deep the package went \
+             is not known.",
+            t.shown()
+        ),
+    };
+    Finding::new(("block-package", Area::Mode, Level::Note), Confidence::Certain)
+        .says(if t.asleep == Some(false) { format!("Awake: {says}") } else { says })
+        .look("Post the whole table.")
+        .shown_by([Evidence::from(t.best().0)])
 }
 
 /// Platforms that sleep have their package in one of these states or deeper.
@@ -338,7 +410,7 @@ mod tests {
     fn table(n: usize, pc8: i64, pc10: i64, lpi: i64) -> Fact {
         let columns = [("Pkg%pc8", pc8), ("Pk%pc10", pc10), ("SYS%LPI", lpi)];
         let columns = columns.iter().map(|c| (c.0.to_string(), c.1)).collect();
-        Fact::Shares(Shares { columns, table: n, ms: Some(9_000) })
+        Fact::Shares(Shares { columns, table: n, ms: Some(9_000), cut: false })
     }
 
     fn judged(facts: Vec<Fact>) -> Vec<Finding> {
@@ -384,6 +456,21 @@ mod tests {
         assert_eq!((awake[0].id, awake[0].level), ("block-package", Level::Note));
         let asleep = judged(vec![Fact::Slept(None), table(1, 91_000, 0, 0)]);
         assert_eq!(asleep[0].id, "mode-name-only");
+    }
+
+    #[test]
+    fn a_table_that_breaks_off_denies_no_state() {
+        let cut = |shares: &[(&str, i64)]| {
+            let columns = shares.iter().map(|c| (c.0.to_string(), c.1)).collect();
+            Fact::Shares(Shares { columns, table: 1, ms: None, cut: true })
+        };
+        let said = |facts: Vec<Fact>| judged(facts)[0].sentence.clone();
+        let deep = said(vec![Fact::Idled(30), cut(&[("Pkg%pc2", 81_000), ("Pkg%pc6", 0)])]);
+        let all = "Awake: In this measurement the package was in C2 for 81.00 %; the table breaks \
+                   off and shows no state deeper than C6.";
+        assert_eq!(deep, all);
+        let none = said(vec![Fact::Slept(None), cut(&[("Pkg%pc2", 0)])]);
+        assert!(none.contains("C2 (0.00 %) alone") && none.contains("is not known"), "{none}");
     }
 
     #[test]

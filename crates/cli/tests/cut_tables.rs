@@ -1,0 +1,63 @@
+//! Tables of which a text has a part alone, tables that contradict themselves, and waits that no
+//! phase of a sleep has: kinds of texts, as in `kinds.rs`. The texts are made up.
+
+use super::kinds::says;
+
+#[test]
+fn states_of_a_drive_that_are_cut_off_are_not_denied() {
+    let drive = |states: &str| format!("mn        : Elm 900\nnpss      : 2\n{states}");
+    let first = "ps    0 : mp:7.10W operational enlat:0 exlat:0 rrt:0 rrl:0\n";
+    let cut = drive(first);
+    let must = ["It shows 1 of 3 states", "shows no state that saves power without serving, and"];
+    says("show", &cut, &must, &["No drive here"]);
+    let rest = "ps    1 : mp:4.00W operational enlat:0 exlat:0 rrt:1 rrl:1\n\
+        ps    2 : mp:3.00W operational enlat:0 exlat:0 rrt:2 rrl:2\n";
+    says("show", &drive(&(first.to_owned() + rest)), &["No drive here"], &["is cut"]);
+    let deep = "ps    1 : mp:0.0500W non-operational enlat:400 exlat:900 rrt:1 rrl:1\n";
+    says("show", &drive(&(first.to_owned() + deep)), &["2 of 3 states", "not known: the"], &[]);
+}
+
+const HEAD: &str = "           Pkg(HW)  |            Core(HW) |            CPU(OS) 0\n";
+
+#[test]
+fn a_table_of_powertop_that_breaks_off_denies_no_state_and_a_second_one_hides_none() {
+    let cut = format!("{HEAD}C2 (pc2)    0.0%    |                     | C2_ACP");
+    let must = ["breaks off: it shows of the package C2 (0.00 %) alone", "is not known"];
+    says("check", &cut, &must, &["entered no state"]);
+    let whole = format!(
+        "{HEAD}C2 (pc2)    6.2%    |                     |\n\
+         C6 (pc6)   61.5%    | C6 (cc6)   90.0%    | C6   1.0%    0.1 ms\n\
+         C8 (pc8)    0.0%    |                     | C8  80.0%    3.0 ms\n\
+         \x20                   |                     | C10  9.0%    3.0 ms\n\n"
+    );
+    says("check", &whole, &["the package was in C6 for 61.50 %, never deeper"], &["breaks off"]);
+    let both = format!("One machine:\n\n{whole}\nThe other:\n\n{cut}\n");
+    let must = ["in C6 for 61.50 %, never deeper", "Another table of the text", "breaks off"];
+    says("check", &both, &must, &["entered no state"]);
+    let other = whole.replace("61.5%", "33.3%");
+    let both = format!("One machine:\n\n{whole}\nThe other:\n\n{other}\nThat is all.\n");
+    says("check", &both, &["C6 for 33.30 %", "C6 for 61.50 %"], &[]);
+}
+
+#[test]
+fn a_row_of_turbostat_that_breaks_off_denies_no_state() {
+    let head = "Busy%\tBzy_MHz\tC6%\tCPU%c1\tCPU%c6\tPkg%pc2\tPkg%pc6\tPkg%pc8\tPk%pc10\n";
+    let cut = format!(
+        "# turbostat rtcwake -m freeze -s 30\n{head}1.00\t900\t97.00\t2.00\t96.00\t0.00\t0.0"
+    );
+    says("check", &cut, &[], &["entered no state", "in name only", "reached no state"]);
+    let plain = cut.replace("# turbostat rtcwake -m freeze -s 30\n", "");
+    says(
+        "show",
+        &plain,
+        &["breaks off before its last package states"],
+        &["table has was reached"],
+    );
+}
+
+#[test]
+fn the_last_domain_of_a_text_may_have_devices_below() {
+    let head = "domain                          status          children\n    /device                                             runtime status\n----------------------------------------------------------------------\nelm_pd                          on\n    /devices/platform/soc/9a0000.elm                    active\noak_pd                          on\n";
+    says("check", &format!("{head}\nThat is all of it.\n"), &["oak_pd is on and has neither"], &[]);
+    says("check", head, &[], &["has neither"]);
+}
