@@ -1,7 +1,7 @@
 //! Tables of which a text has a part alone, tables that contradict themselves, and waits that no
 //! phase of a sleep has: kinds of texts, as in `kinds.rs`. The texts are made up.
 
-use super::kinds::says;
+use super::kinds::{says, sleep};
 
 #[test]
 fn states_of_a_drive_that_are_cut_off_are_not_denied() {
@@ -60,4 +60,16 @@ fn the_last_domain_of_a_text_may_have_devices_below() {
     let head = "domain                          status          children\n    /device                                             runtime status\n----------------------------------------------------------------------\nelm_pd                          on\n    /devices/platform/soc/9a0000.elm                    active\noak_pd                          on\n";
     says("check", &format!("{head}\nThat is all of it.\n"), &["oak_pd is on and has neither"], &[]);
     says("check", head, &[], &["has neither"]);
+}
+
+#[test]
+fn a_device_that_does_not_answer_is_lost_without_a_sleep_too() {
+    let line = "Mar 12 07:13:20 elm kernel: oak 0000:2c:00.0: Unable to change power state from D3hot to D0, device inaccessible\n";
+    let must = [
+        "Risk: 0000:2c:00.0 (oak) does not answer: it could not be put from D3hot",
+        "shows no sleep",
+    ];
+    says("check", line, &must, &[]);
+    let behind = sleep(&format!("[  101.500000] {}", &line[27..]));
+    says("check", &behind, &["could not be brought back from D3hot: it did not"], &["no sleep"]);
 }

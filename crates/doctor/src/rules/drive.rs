@@ -23,6 +23,12 @@ const GIVEN_UP: [&str; 2] =
 /// drivers/pci/pci.c:pci_power_up, 6.12.
 const UNPOWERED: &str = "Unable to change power state from D3cold to D0, device inaccessible";
 
+/// Whether a drive is told of as gone near message `at`.
+pub(super) fn is_told(case: &Case, at: usize) -> bool {
+    let near = &case.messages[at..(at + AROUND).min(case.messages.len())];
+    near.iter().any(|m| m.has(GONE) || GIVEN_UP.iter().any(|w| m.has(w)))
+}
+
 /// So many messages before the end of a drive may tell of its power.
 const AROUND: usize = 8;
 

@@ -1,6 +1,7 @@
 //! Devices that could not be brought into a power state.
 
 use super::abort::{CHANGE, owner};
+use super::drive;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
@@ -99,13 +100,13 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 && !port(m)
                 && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
         };
-        let lines_of: Vec<(usize, &Message)> =
+        let mut lines_of: Vec<(usize, &Message)> =
             case.messages.having(CHANGE).filter(|(_, m)| is(m)).collect();
         let method = lines_of.iter().find_map(|(at, _)| switched_on(case, *at));
         // What is pulled out is gone too; only inside a sleep nobody pulls, and where firmware
-        // was asked to switch it on.
+        // was asked to switch it on. A drive that is given up is told of as a drive.
         if !sleeps && (down || method.is_none()) {
-            continue;
+            lines_of.retain(|(at, _)| !is_pulled(case, *at) && !drive::is_told(case, *at));
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
         let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
@@ -131,9 +132,24 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         };
         let (who, half) =
             (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
-        let rule = ("device-not-powered", Area::Abort, Level::Broken);
+        // Where no line tells of a sleep, somebody may have pulled it out.
+        let apart = !sleeps && (down || method.is_none());
+        let level = if apart { Level::Risk } else { Level::Broken };
+        let rule = ("device-not-powered", Area::Abort, level);
         let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
-        let f = if down {
+        let above = match ports.first() {
+            Some(p) => format!("the port {}, and what is above it (lspci -t)", p.name),
+            None => "the port above it".into(),
+        };
+        let power = format!(
+            "Look what cuts its power: {above}, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."
+        );
+        let f = if apart {
+            f.says(format!(
+                "{who} does not answer: it could not be put from {from} to {to}, and the kernel has lost it. The text shows no sleep, and not what took it away; what is pulled out answers no more either.{beside}"
+            ))
+            .look(power)
+        } else if down {
             f.says(format!(
                 "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before.{beside}"
             ))
@@ -146,16 +162,21 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 )),
                 None => f,
             };
-            let above = match ports.first() {
-                Some(p) => format!("the port {}, and what is above it (lspci -t)", p.name),
-                None => "the port above it".into(),
-            };
-            f.says(format!("{who} could not be brought back from {from}{when}: it did not answer.{beside}"))
-                .look(format!("Look what cuts its power: {above}, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."))
+            f.says(format!(
+                "{who} could not be brought back from {from}{when}: it did not answer.{beside}"
+            ))
+            .look(power)
         };
         let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };
         out.push(f.of_devices(ports).shown_by(lines(said)).shown_by(lines(near)));
     }
+}
+
+/// Whether a plug of PCI Express was pulled before message `at`
+/// (drivers/pci/hotplug/pciehp_ctrl.c:pciehp_handle_presence_or_link_change, 4.19 to 7.3).
+fn is_pulled(case: &Case, at: usize) -> bool {
+    let before = case.messages[..at].iter().rev().take(8 * BESIDE);
+    before.filter(|m| m.has("Slot(")).any(|m| m.has("Card not present") || m.has("Link Down"))
 }
 
 /// So many messages lie between a device that does not answer and its port that does not, at most.
@@ -197,5 +218,9 @@ mod tests {
         assert_eq!(found.about.devices.len(), 2);
         // A plug that was pulled takes its port along, and nothing else.
         assert!(judged(&[&port, "PM: suspend exit"]).is_none());
+        let found = judged(&[&child]).expect("lost, behind a sleep or not");
+        assert!(found.sentence.contains("The text shows no sleep"), "{}", found.sentence);
+        let pulled = "pcieport 0000:0a:00.0: pciehp: Slot(9): Card not present";
+        assert!(judged(&[pulled, &child]).is_none());
     }
 }
