@@ -73,3 +73,17 @@ fn a_device_that_does_not_answer_is_lost_without_a_sleep_too() {
     let behind = sleep(&format!("[  101.500000] {}", &line[27..]));
     says("check", &behind, &["could not be brought back from D3hot: it did not"], &["no sleep"]);
 }
+
+#[test]
+fn words_of_a_writer_put_no_line_behind_a_sleep() {
+    let text = "The ports are dead after suspend and at each start.\n\n\
+        [   31.000100] elm 3-7: vex 4 read failed, error -110\n\
+        [   33.000100] elm 3-7: vex 5 read failed, error -110\n\
+        [   35.000100] elm 3-7: vex 6 read failed, error -110\n";
+    says(
+        "check",
+        text,
+        &["reported 3 errors, the first", "no line of a sleep"],
+        &["behind the sleep,"],
+    );
+}

@@ -136,7 +136,13 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     let when = match direction {
         Some(Direction::Resume) => "while it came back",
         Some(_) => "while it went down",
+        None if !shows_sleep(case) => "",
         None => "behind the sleep",
+    };
+    // Words of a writer put no line behind a sleep.
+    let apart = match when {
+        "" => " The text has no line of a sleep: whether they are behind one, it does not show.",
+        _ => "",
     };
     let others = match others {
         0 => String::new(),
@@ -150,8 +156,9 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     });
     let who = say::device(&device);
     let sentence = format!(
-        "{who} reported {} errors {when}, the first: \"{}\".{told}{others}",
+        "{who} reported {} errors{}{when}, the first: \"{}\".{apart}{told}{others}",
         list.len(),
+        if when.is_empty() { "" } else { " " },
         list[0].text.trim()
     );
     let sure = if complaint.is_some() { Confidence::Guess } else { Confidence::Likely };
@@ -166,6 +173,13 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
         .of_devices([device])
         .shown_by(lines(shown));
     Some(if resume { f.at("resume") } else { f }.when(direction, None))
+}
+
+/// Whether the text has a line of a sleep.
+fn shows_sleep(case: &Case) -> bool {
+    !case.attempts.is_empty()
+        || !case.parts.is_empty()
+        || case.messages.iter().any(|m| m.trust.is_of_a_kernel() && stage::ends_sleep(m))
 }
 
 /// So many errors of one device in a sleep are no chance. Ours.
