@@ -87,3 +87,23 @@ fn words_of_a_writer_put_no_line_behind_a_sleep() {
         &["behind the sleep,"],
     );
 }
+
+#[test]
+fn idleness_by_the_kernel_and_work_by_hardware_are_no_busy_cpu() {
+    let table = |c0: &str| {
+        format!(
+            "# cpupower monitor\n    | Nehalem     || Mperf              || Idle_Stats\n CPU| C6   | PC6  || C0   | Cx   | Freq  || POLL | C1   | C2\n   0|  0.00|  0.00|| {c0}|  1.20|  3100||  0.00|  6.10| 91.20\n"
+        )
+    };
+    let odd = table("98.80");
+    let must = ["in idle states for 97.3", "for 98.8", "both cannot be"];
+    says("show", &odd, &must, &["busy", "was awake most"]);
+    says("check", &odd, &["Risk: The kernel has CPUs in idle states", "both cannot be"], &[]);
+    says("show", &table(" 2.60"), &[], &["both cannot be"]);
+}
+
+#[test]
+fn a_package_that_stays_shallow_is_a_risk_in_check_as_in_show() {
+    let table = "$ sudo turbostat -n 1\nCore\tCPU\tBusy%\tBzy_MHz\tC1%\tC10%\tCPU%c1\tCPU%c7\tPkg%pc2\tPkg%pc3\tPkg%pc6\tPkg%pc8\tPk%pc10\n-\t-\t3.10\t900\t9.00\t71.00\t18.00\t78.00\t21.00\t38.00\t0.00\t0.00\t0.00\n0\t0\t3.10\t900\t9.00\t71.00\t18.00\t78.00\t21.00\t38.00\t0.00\t0.00\t0.00\n";
+    says("check", table, &["the package goes no deeper than Pkg%pc3 (38.0 %)"], &["no fault"]);
+}

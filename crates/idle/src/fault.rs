@@ -33,6 +33,7 @@ pub fn faults(
         out.extend(missed(&of_snapshot(one)));
     }
     out.extend(runs.iter().filter_map(not_followed));
+    out.extend(runs.iter().filter_map(contradicted));
     out.extend(runs.iter().filter_map(|r| up(r, limits)));
     out.extend(runs.iter().filter_map(shallow));
     out.sort_by_key(|f| f.level);
@@ -229,6 +230,27 @@ fn not_followed(r: &Run) -> Option<Finding> {
                  the processor, or a limit of the firmware keep a core from where it was sent.",
             )
             .shown_by([row(asked)].into_iter().chain(counted.map(row))),
+    )
+}
+
+/// Idle states by the kernel's count in which hardware counts CPUs at work.
+fn contradicted(r: &Run) -> Option<Finding> {
+    let [asked, busy] = r.contradicted().filter(|_| r.not_followed().is_none())?;
+    let percent = |n: i64| format!("{}.{:02} %", n.max(0) / 1_000, n.max(0) % 1_000 / 10);
+    Some(
+        Finding::new(("idle-not-followed", Area::Idle, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "The kernel has CPUs in idle states for {} of the time, and hardware counts them at \
+                 work (C0) for {}: both cannot be. The states were not entered, or the counter runs \
+                 on in them.",
+                percent(asked),
+                percent(busy)
+            ))
+            .look(
+                "Look at a counter that is none of these: the power of the package, or residencies \
+                 of its states. In a virtual machine the host decides which states its CPUs enter.",
+            )
+            .shown_by([row(format!("idle by the kernel {}, C0 {}", percent(asked), percent(busy)))]),
     )
 }
 

@@ -124,6 +124,10 @@ pub struct Odd {
     pub others: (String, [i64; 2]),
 }
 
+/// Shares of idleness and of work that are together this much contradict each other, thousandths
+/// of a per cent. Ours.
+const TOGETHER: i64 = 130_000;
+
 /// A CPU stays out of a state that it is in for less, thousandths of a per cent. Ours.
 const OUT: i64 = 5_000;
 
@@ -184,7 +188,7 @@ impl Run {
     /// thousandths of a per cent: the package can sleep only for the rest. Nothing if a
     /// CPU may be missing.
     pub fn busiest(&self) -> Option<(u32, i64)> {
-        if !self.shows_all_cpus() {
+        if !self.shows_all_cpus() || self.contradicted().is_some() {
             return None;
         }
         let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
@@ -287,9 +291,26 @@ impl Run {
         (1..states.len()).rev().find_map(of)
     }
 
+    /// Whether the rows break off before all package states of the head are told.
+    pub fn is_cut(&self) -> bool {
+        let unseen = |c: &&str| self.mean(c).is_none() && !self.cannot.contains_key(*c);
+        !self.intervals.is_empty() && self.package_states().iter().any(unseen)
+    }
+
     /// How long CPUs worked, if that is most of the time, thousandths of a per cent.
     pub fn busy(&self) -> Option<i64> {
-        self.work().filter(|w| *w > HALF)
+        self.work().filter(|w| *w > HALF && self.contradicted().is_none())
+    }
+
+    /// How long the kernel had CPUs idle and hardware counts them at work, thousandths of a per
+    /// cent, where both cannot be: together they are more than all of the time. The states that the
+    /// kernel asked for were not entered, or MPERF counts in them too.
+    pub fn contradicted(&self) -> Option<[i64; 2]> {
+        let asked = self.states().into_iter().filter(|c| *c != "POLL%");
+        let asked = asked.filter_map(|c| self.mean(c)).fold(0i64, i64::saturating_add);
+        let busy = self.mean("Busy%")?;
+        let both = asked.min(busy) > HALF && asked.saturating_add(busy) >= TOGETHER;
+        (both && asked <= 100_000 + SAME).then_some([asked, busy])
     }
 
     /// Whether no package state of the table was reached though the machine was idle: each CPU
@@ -299,7 +320,7 @@ impl Run {
             list.into_iter().filter_map(|c| self.mean(c)).collect()
         };
         let package = shares(self.package_states());
-        let none = !package.is_empty() && package.iter().all(|s| *s == 0);
+        let none = !package.is_empty() && package.iter().all(|s| *s == 0) && !self.is_cut();
         let platform = shares(self.platform_states()).iter().any(|s| *s > 0);
         let one_works = self.busiest().is_some_and(|b| b.1 > HALF)
             || self.some_core().is_some_and(|s| s >= ALWAYS);
@@ -307,7 +328,7 @@ impl Run {
     }
 
     /// The package state at which an idle machine stands: its cores sleep deep, the package is
-    /// for half of the time in a state no deeper than [`SHALLOW`], and in none of the deeper
+    /// for half of the time in states no deeper than [`SHALLOW`], and in none of the deeper
     /// ones that the table has. Which, its share, and how many deeper ones there are.
     pub fn stuck_at(&self) -> Option<(&str, i64, usize)> {
         let all: Vec<(&str, i64)> =
@@ -319,8 +340,10 @@ impl Run {
         // A core state that a package state of this depth does not need.
         let deep = |c: &&String| c.starts_with("CPU%c") && number(c).is_some_and(|n| n > depth);
         let cores = self.columns.iter().filter(deep).filter_map(|c| self.mean(c)).max()?;
-        let idle = self.work().is_some_and(|w| w <= IDLE) && cores >= HALF && share >= HALF;
-        (idle && !platform && depth <= SHALLOW && deeper > 1).then_some((name, share, deeper))
+        let asleep = self.package_asleep()? >= HALF;
+        let idle = self.work().is_some_and(|w| w <= IDLE) && cores >= HALF && asleep;
+        (idle && !platform && !self.is_cut() && depth <= SHALLOW && deeper > 1)
+            .then_some((name, share, deeper))
     }
 
     /// The line of those that name a limit whose setting keeps CPUs as shallow as they were, with

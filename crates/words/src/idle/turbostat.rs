@@ -28,7 +28,16 @@ fn answer(r: &Run) -> String {
             percent(share)
         );
     }
-    match (package.iter().rfind(|p| p.1 > 0), package.is_empty()) {
+    let deepest = package.iter().rfind(|p| p.1 > 0);
+    if r.is_cut() {
+        let shown = deepest.map_or("none was reached".into(), |(name, share)| {
+            format!("{name} is the deepest, for {} of the time{at}", percent(*share))
+        });
+        return format!(
+            "The table breaks off before its last package states: of those that it shows {shown}."
+        );
+    }
+    match (deepest, package.is_empty()) {
         (Some((name, share)), _) => format!(
             "The deepest package state reached is {name}, for {} of the time{at}.",
             percent(*share)
@@ -42,6 +51,7 @@ fn answer(r: &Run) -> String {
         (None, false) => {
             format!("No package state that this table has was reached{at}: {}.", kept_up(r))
         }
+        (None, true) if r.contradicted().is_some() => "No package states are measured.".into(),
         (None, true) => match r.work() {
             Some(work) => format!(
                 "CPUs worked for {} of the time{at}; no package states are measured.",
@@ -73,6 +83,17 @@ fn not_followed(r: &Run) -> Option<String> {
         percent(n.asked.1),
         percent(n.deep()),
         counted.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+/// That the kernel's count and that of hardware contradict each other: no CPU is called busy then.
+fn contradicted(r: &Run) -> Option<String> {
+    let [asked, busy] = r.contradicted()?;
+    Some(format!(
+        "The kernel has CPUs in idle states for {} of the time, and hardware counts them at work \
+         (C0) for {}: both cannot be. The states were not entered, or the counter runs on in them. ",
+        percent(asked),
+        percent(busy)
     ))
 }
 
@@ -198,7 +219,7 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
         return words;
     }
     let measured = r.work().is_some() || !r.package_states().is_empty();
-    let first = not_followed(r);
+    let first = not_followed(r).or_else(|| contradicted(r));
     let second = if measured || first.is_none() { answer(r) } else { String::new() };
     // Of several machines each answer names its own.
     let whose = match (&r.host, &r.caption) {
