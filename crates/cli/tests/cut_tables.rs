@@ -107,3 +107,16 @@ fn a_package_that_stays_shallow_is_a_risk_in_check_as_in_show() {
     let table = "$ sudo turbostat -n 1\nCore\tCPU\tBusy%\tBzy_MHz\tC1%\tC10%\tCPU%c1\tCPU%c7\tPkg%pc2\tPkg%pc3\tPkg%pc6\tPkg%pc8\tPk%pc10\n-\t-\t3.10\t900\t9.00\t71.00\t18.00\t78.00\t21.00\t38.00\t0.00\t0.00\t0.00\n0\t0\t3.10\t900\t9.00\t71.00\t18.00\t78.00\t21.00\t38.00\t0.00\t0.00\t0.00\n";
     says("check", table, &["the package goes no deeper than Pkg%pc3 (38.0 %)"], &["no fault"]);
 }
+
+#[test]
+fn waits_of_one_device_behind_a_sleep_are_no_all_clear() {
+    let after = "[  120.000000] ata8: wake up from deepsleep, reset link now\n\
+        [  131.500000] ata8: SATA link up 3.0 Gbps (SStatus 123 SControl 300)\n";
+    let text = sleep("") + after;
+    let must = ["Slow: ata8 waited for its link for 11.5 s", "then it answered"];
+    says("check", &text, &must, &["Nothing wrong"]);
+    let empty = "[    4.000000] ata6: link is slow to respond, please be patient (ready=0)\n\
+        [    9.000000] ata6: COMRESET failed (errno=-16)\n\
+        [    9.500000] ata6: SATA link down (SStatus 0 SControl 300)\n";
+    says("check", empty, &["waited for its link for 10.5 s", "no disk was seen there"], &[]);
+}

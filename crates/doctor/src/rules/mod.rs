@@ -49,6 +49,7 @@ mod unit;
 mod unnamed;
 mod verdict;
 mod versions;
+mod waited;
 pub(crate) mod wake;
 pub(crate) mod way;
 
@@ -59,7 +60,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 41] = [
+pub(crate) const ALL: [Rule; 42] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -91,6 +92,7 @@ pub(crate) const ALL: [Rule; 41] = [
     image::judge,
     pause::judge,
     drive::judge,
+    waited::judge,
     patch::judge,
     columns::judge,
     powerstat::judge,
