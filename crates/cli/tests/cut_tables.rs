@@ -120,3 +120,17 @@ fn waits_of_one_device_behind_a_sleep_are_no_all_clear() {
         [    9.500000] ata6: SATA link down (SStatus 0 SControl 300)\n";
     says("check", empty, &["waited for its link for 10.5 s", "no disk was seen there"], &[]);
 }
+
+#[test]
+fn latencies_of_many_cpus_are_one_limit() {
+    let path = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
+    let cat = format!("I set it:\n```\n$ cat {path}\n{}```\n", "70\n".repeat(12));
+    let must = ["CPUs 0-11 may take 70 us to wake", "the text does not show"];
+    says("check", &cat, &must, &[]);
+    says("show", &cat, &["CPUs 0-11 may take 70 us to wake"], &[]);
+    let grep: String =
+        (4..8).map(|n| format!("{}:30\n", path.replace('*', &n.to_string()))).collect();
+    says("check", &grep, &["CPUs 4-7 may take 30 us to wake"], &[]);
+    let none = cat.replace("70\n", "0\n");
+    says("check", &none, &[], &["may take"]);
+}

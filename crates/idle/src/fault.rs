@@ -50,15 +50,36 @@ pub fn faults(
 /// CPUs that somebody's limit keeps out of states that their table has.
 pub fn limited(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Vec<Finding> {
     let one = |l: &CpuLimit| {
-        let (state, needs) = l.forbids(snapshots)?;
+        let forbidden = l.forbids(snapshots);
+        let known = snapshots.iter().any(|s| {
+            s.cpus.values().flat_map(|states| states.values()).any(|s| s.latency.is_some())
+        });
+        // A limit that no state of the table exceeds forbids nothing.
+        if known && forbidden.is_none() {
+            return None;
+        }
+        let mut cpus: Vec<u32> = limits.iter().filter(|x| x.us == l.us).map(|x| x.cpu).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let them = if cpus.len() == 1 { "it" } else { "them" };
+        let what = match forbidden {
+            Some((state, needs)) => format!(
+                "{state}, which takes {needs} us, and what is deeper are forbidden to {them}, and \
+                 states of the package that need them"
+            ),
+            None if l.us == 0 => format!("every idle state but polling is forbidden to {them}"),
+            None => format!(
+                "idle states with a longer exit latency are forbidden to {them}, and states of the \
+                 package that need them; which those are, the text does not show"
+            ),
+        };
         let text = format!("cpu{}/power/pm_qos_resume_latency_us: {} us", l.cpu, l.us);
         Some(
             finding("idle-limited", Level::Risk)
                 .says(format!(
-                    "CPU {} may take {} us to wake (pm_qos_resume_latency_us): {state}, which takes \
-                     {needs} us, and what is deeper are forbidden to it, and states of the package \
-                     that need them.",
-                    l.cpu, l.us
+                    "{} may take {} us to wake (pm_qos_resume_latency_us): {what}.",
+                    cpulist::named(&cpus),
+                    l.us
                 ))
                 .change(
                     format!(
@@ -66,7 +87,10 @@ pub fn limited(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Vec<Finding> {
                         l.cpu
                     ),
                     format!("echo {} > the same file.", l.us),
-                    "Whoever set it wanted that CPU to answer at once.",
+                    format!(
+                        "Whoever set it wanted {} to answer at once.",
+                        if cpus.len() == 1 { "that CPU" } else { "those CPUs" }
+                    ),
                 )
                 .shown_by([Evidence { line: l.line, text, ..Evidence::default() }]),
         )

@@ -195,7 +195,7 @@ impl IdleReading {
     /// The same without sleeps of traces.
     pub fn speaks_besides_traces(&self) -> bool {
         let tables = self.snapshots.is_empty() && self.runs.is_empty() && self.late.is_empty();
-        !tables || !self.absent.is_empty()
+        !tables || !self.absent.is_empty() || !self.latencies.is_empty()
     }
 
     /// Reads what `part` says of states, but for what stands beside its trace; what is to be
@@ -359,7 +359,9 @@ impl IdleReading {
             late::read(name, &readable, &mut self.late, &mut self.losses);
         }
         // Rows with labels have lines of their own in the other text.
-        self.latencies.extend(latencies(&readable));
+        let latencies = latencies(&readable);
+        let told = told || !latencies.is_empty();
+        self.latencies.extend(latencies);
         // Only of tables that measure shares it is asked what they lack.
         if self.runs.len() > runs {
             self.limits.extend(limits(&readable));
@@ -513,18 +515,49 @@ fn limits(text: &str) -> Vec<(u64, String)> {
     named.take(3).collect()
 }
 
-/// What `pm_qos_resume_latency_us` of CPUs says: `…/cpu2/power/pm_qos_resume_latency_us:5`.
+/// What `pm_qos_resume_latency_us` of CPUs says: `…/cpu2/power/pm_qos_resume_latency_us:5`, or
+/// what `cat` of one of these files, or of all of them (`cpu*`), prints below.
 fn latencies(text: &str) -> Vec<CpuLimit> {
-    const FILE: &str = "/power/pm_qos_resume_latency_us:";
-    let one = |(at, line): (u64, &str)| {
-        let (path, value) = line.split_once(FILE)?;
-        let cpu = path.rsplit('/').next()?.strip_prefix("cpu")?.parse().ok()?;
-        CpuLimit::of(at, cpu, value.trim())
-    };
+    const FILE: &str = "/power/pm_qos_resume_latency_us";
     if !text.contains(FILE) {
         return Vec::new();
     }
-    (1..).zip(text.lines()).filter_map(one).take(MOST_LIMITS).collect()
+    let mut out = Vec::new();
+    let mut lines = (1..).zip(text.lines().map(|l| between::plain(l).trim())).peekable();
+    while let Some((at, line)) = lines.next() {
+        let Some((path, rest)) = line.split_once(FILE) else { continue };
+        let name = path.rsplit('/').next().unwrap_or("");
+        let number = name.strip_prefix("cpu").and_then(|n| n.parse().ok());
+        if let (Some(cpu), Some(value)) = (number, rest.strip_prefix(':')) {
+            out.extend(CpuLimit::of(at, cpu, value.trim()));
+            continue;
+        }
+        let all = matches!(name, "cpu*" | "cpu[0-9]*");
+        let cat = path.contains("cat /sys/") && rest.trim_matches(['`', ' ']).is_empty();
+        if !cat || number.is_none() && !all {
+            continue;
+        }
+        let is = |l: &str| l == "n/a" || !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit());
+        let most = if all { MOST_LIMITS } else { 1 };
+        let mut values = Vec::new();
+        while values.len() < most
+            && let Some(value) = lines.next_if(|(_, l)| is(l))
+        {
+            values.push(value);
+        }
+        let cpus = number.map_or_else(|| by_name(values.len()), |cpu| vec![cpu]);
+        let each = cpus.into_iter().zip(values);
+        out.extend(each.filter_map(|(cpu, (at, value))| CpuLimit::of(at, cpu, value)));
+    }
+    out.truncate(MOST_LIMITS);
+    out
+}
+
+/// So many CPUs in the order in which a shell lists their folders: 0, 1, 10, 11, 2.
+fn by_name(n: usize) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..).take(n).collect();
+    all.sort_by_key(|cpu| cpu.to_string());
+    all
 }
 
 /// So many CPUs with a limit are kept.

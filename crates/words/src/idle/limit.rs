@@ -2,6 +2,7 @@
 
 use super::wrapped::wrap;
 use crate::text::safe;
+use dormouse_idle::cpulist;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;
 
@@ -26,5 +27,19 @@ pub(super) fn text(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Option<String
     let rest = all.len().saturating_sub(MOST);
     let more =
         (rest > 0).then(|| wrap(&format!("CPUs with such a limit that are not listed: {rest}.")));
+    // Without a table of states nothing says which are forbidden.
+    if snapshots.is_empty()
+        && let Some(l) = limits.first()
+    {
+        let mut cpus: Vec<u32> = limits.iter().filter(|x| x.us == l.us).map(|x| x.cpu).collect();
+        cpus.sort_unstable();
+        return Some(wrap(&format!(
+            "{} may take {} us to wake (pm_qos_resume_latency_us, line {}). Which idle states that \
+             forbids, the text does not show.",
+            cpulist::named(&cpus),
+            l.us,
+            l.line
+        )));
+    }
     (!all.is_empty()).then(|| all[..all.len() - rest].concat() + &more.unwrap_or_default())
 }
