@@ -151,6 +151,8 @@ pub struct Knobs {
     pub scaled: BTreeMap<String, bool>,
     /// What `hdparm -C` says of each disk.
     pub spinning: BTreeMap<String, String>,
+    /// What `hdparm -B` says of each disk: its level of advanced power management.
+    pub apm: BTreeMap<String, String>,
     /// Exit latency of each CPU's idle states, ns.
     pub exits: BTreeMap<(u32, u32), i64>,
 }
@@ -227,6 +229,7 @@ impl Knobs {
             || !self.links.is_empty()
             || !self.scaled.is_empty()
             || !self.spinning.is_empty()
+            || !self.apm.is_empty()
     }
 
     /// Whether more was found than devices with runtime power management, which need be no disks.

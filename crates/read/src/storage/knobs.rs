@@ -7,9 +7,43 @@ use dormouse_storage::knobs::Knobs;
 /// Longest line that can be one.
 const LONGEST: usize = 4_096;
 
-/// Whether a text has words of `hdparm -C`.
+/// What `hdparm -C` and `hdparm -B` say (hdparm.c:process_dev, 9.65).
+const STATE: &str = "drive state is:";
+const APM: &str = "APM_level";
+
+/// Whether a text has words of `hdparm`.
 pub(super) fn spins(bytes: &[u8]) -> bool {
-    memchr::memmem::find(bytes, b"drive state is:").is_some()
+    [STATE, APM].iter().any(|w| memchr::memmem::find(bytes, w.as_bytes()).is_some())
+}
+
+/// Takes what a line says of `disk`, which it may name itself: `/dev/sdx: APM_level = 128`.
+fn hdparm(line: &str, disk: &mut String, out: &mut Knobs) -> bool {
+    let said = match line.strip_prefix("/dev/").and_then(|l| l.split_once(':')) {
+        // hdparm names the disk above what it says.
+        Some((name, said)) if !name.contains(' ') => {
+            *disk = name.into();
+            said.trim()
+        }
+        _ => line,
+    };
+    let level = || said.strip_prefix(APM)?.trim_start().strip_prefix('=');
+    let (list, value) = match (said.strip_prefix(STATE), level()) {
+        (Some(state), _) => (&mut out.spinning, state),
+        (None, Some(level)) => (&mut out.apm, level),
+        (None, None) => return false,
+    };
+    if !disk.is_empty() {
+        list.insert(disk.clone(), value.trim().into());
+    }
+    !disk.is_empty()
+}
+
+/// The disk that a command asks: `hdparm -C /dev/sdx`.
+fn asked_of(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("hdparm -")?;
+    let name = rest.split_once(" /dev/")?.1;
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    (end > 0).then(|| &name[..end])
 }
 
 /// Takes every setting of a text, quoted or not; how many there were.
@@ -36,15 +70,14 @@ pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
             broken.push_str(line);
             continue;
         }
-        // hdparm names the disk above what it says (hdparm.c:process_dev).
-        if let Some(name) = line.strip_prefix("/dev/").and_then(|l| l.strip_suffix(':')) {
-            disk = name.into();
-            continue;
-        }
-        if let Some(state) = line.strip_prefix("drive state is:").filter(|_| !disk.is_empty()) {
-            out.spinning.insert(std::mem::take(&mut disk), state.trim().into());
+        // A page may show one line as code.
+        let code = line.trim_matches('`').trim();
+        if hdparm(code, &mut disk, out) {
             seen += 1;
             continue;
+        }
+        if let Some(name) = asked_of(code) {
+            disk = name.into();
         }
         if let Some((name, files)) = rows.then(|| posted::row(line)).flatten() {
             // Another program may have named the same device before, with its port.
@@ -106,6 +139,21 @@ mod tests {
         assert_eq!((a.allowed, a.forbidden, a.usage), (Some(false), true, Some(0)));
         let b = &k.power["/sys/devices/b"];
         assert_eq!((b.usage, b.is_active()), (Some(3), Some(true)));
+    }
+
+    #[test]
+    fn what_hdparm_says_is_read_in_code_and_in_one_line() {
+        let text = "It sleeps:\n`$ sudo hdparm -C /dev/sdq\ndrive state is:  standby`\n\n\
+            `/dev/sdr: APM_level\t= not supported`\n/dev/sdt:\n drive state is:  active/idle\n\
+            \x20APM_level\t= 128\nThe drive state is: unknown to me\n";
+        let mut k = Knobs::default();
+        assert!(spins(text.as_bytes()));
+        assert_eq!(read(text.as_bytes(), &mut k), 4);
+        let of = |list: &std::collections::BTreeMap<String, String>| -> Vec<String> {
+            list.iter().map(|(d, v)| format!("{d} {v}")).collect()
+        };
+        assert_eq!(of(&k.spinning), ["sdq standby", "sdt active/idle"]);
+        assert_eq!(of(&k.apm), ["sdr not supported", "sdt 128"]);
     }
 
     #[test]

@@ -447,6 +447,14 @@ fn rests(knobs: &Knobs) -> Vec<String> {
     }
     let disks = knobs.spinning.iter();
     out.extend(disks.map(|(disk, state)| format!("{disk}: {state} (hdparm -C).")));
+    // hdparm(8): levels from 1 to 127 permit that a disk spins down, others do not.
+    out.extend(knobs.apm.iter().map(|(disk, level)| match level.parse::<u8>() {
+        Ok(1..=127) => format!("{disk}: APM level {level}, which lets it spin down (hdparm -B)."),
+        Ok(128..=254) => {
+            format!("{disk}: APM level {level}, which lets it not spin down by itself (hdparm -B).")
+        }
+        _ => format!("{disk}: APM level: {level} (hdparm -B)."),
+    }));
     out
 }
 
