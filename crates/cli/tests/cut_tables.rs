@@ -141,3 +141,23 @@ fn hdparm_is_read_in_code_and_in_one_line() {
     let must = ["sdq: standby (hdparm -C).", "sdr: APM level 127, which lets it spin down"];
     says("show", text, &must, &[]);
 }
+
+#[test]
+fn a_trace_within_a_long_phase_names_a_suspect() {
+    let frame = |at: &str, text: &str| format!("[ {at}] {text}\n");
+    let trace = [
+        " elm_link_resume+0x52/0x80 [elmdrv]",
+        " elm_resume+0x63/0x130 [elmdrv]",
+        " ? pci_pm_suspend+0x10/0x90",
+        " pci_pm_resume+0x7e/0xf0",
+        " dpm_run_callback+0x49/0x140",
+        " device_resume+0xa7/0x200",
+    ];
+    let body: String = trace.iter().map(|t| frame("104.000100", t)).collect();
+    let end = frame("109.000000", "PM: resume devices took 9.100 seconds");
+    let text = sleep(&(body.clone() + &end));
+    let must = ["stands in elm_resume (elmdrv)", "a suspect (a guess)", "no proof"];
+    says("check", &text, &must, &[]);
+    let other = sleep(&(body.replace("104.0", "100.9").replace("[ 100.9", "[  100.9") + &end));
+    says("check", &other.replace("9.100 s", "3.100 s"), &["took 3.1"], &["suspect"]);
+}

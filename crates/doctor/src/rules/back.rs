@@ -8,6 +8,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, thousandths};
 use crate::said::{complains, kind};
+use crate::stack;
 use crate::stage::{is_over, passed, phase_took};
 use crate::waits;
 use dormouse_base::phase::{Direction, Phase};
@@ -20,6 +21,27 @@ const LONG: Ns = Ns(3_000_000_000);
 
 /// So many lines before the end of a long phase are asked who was late in it.
 const ASKED: usize = 400;
+
+/// The callback of a device in which a trace stands within the time `t` before message `at`: the
+/// frame of a module that drivers/base/power/main.c:dpm_run_callback (3.3 to 7.3) reached first.
+fn traced(case: &Case, at: usize, t: Ns) -> Option<(&Message, stack::Frame)> {
+    const RUNS: &str = "dpm_run_callback+";
+    let end = &case.messages[at];
+    let begin = at.saturating_sub(ASKED);
+    let within = |m: &Message| passed(m, end).is_some_and(|p| p.0 >= 0 && p <= t);
+    let run = (begin..at).rev().find(|i| {
+        let m = &case.messages[*i];
+        m.text.trim_start().starts_with(RUNS) && within(m)
+    })?;
+    // Frames above it, the innermost last; those of a bus have no module.
+    let above = case.messages[begin..run].iter().rev();
+    let frames = above.take_while(|m| {
+        let text = m.text.trim_start();
+        text.starts_with("? ") || stack::whole_frame(text).is_some()
+    });
+    let of_module = |m: &Message| stack::whole_frame(&m.text).filter(|f| !f.module.is_empty());
+    frames.filter_map(|m| Some((m, of_module(m)?))).next()
+}
 
 /// So many parts of it are named.
 const NAMED: usize = 4;
@@ -117,6 +139,14 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
                 say::device(device)
             )
         });
+        let trace = if who.is_empty() { traced(case, *at, *t) } else { None };
+        let who = trace.as_ref().map_or(who, |(_, frame)| {
+            format!(
+                " A trace of the kernel within that time stands in {}, which the core called for a device: a suspect (a guess), and no proof that it took all of it.",
+                frame.words()
+            )
+        });
+        evidence.extend(trace.as_ref().map(|t| t.0));
         evidence.extend(ran.as_ref().map(|r| r.0));
         evidence.extend(silence.as_ref().map(|s| s.0));
         let others = others(case, *at, name, *t);
