@@ -2,7 +2,7 @@
 
 use dormouse_read::Given;
 use dormouse_read::idle::Keep;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whether an input holds what `show --only domains` reads: another verb that found
 /// nothing can say so.
@@ -67,6 +67,19 @@ pub(crate) fn elsewhere(given: &Given) -> Option<&'static str> {
             "\n  it speaks of storage: dormouse show --only storage (before: storage show)",
         );
     }
-    speaks_of_idle(given)
-        .then_some("\n  it speaks of CPU idle: dormouse show --only idle (before: idle show)")
+    if speaks_of_idle(given) {
+        return Some("\n  it speaks of CPU idle: dormouse show --only idle (before: idle show)");
+    }
+    let boots = |path: &PathBuf| !path.is_dir() && given.raw(path).is_ok_and(|b| is_boot(&b));
+    given.paths().iter().any(boots).then_some("\n  this is a boot, no sleep")
+}
+
+/// Whether a text without a sleep tells of a boot: `initcall FN returned 0 after N usecs`
+/// (init/main.c:trace_initcall_finish_cb, 6.12), or what systemd-analyze prints.
+fn is_boot(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().any(|l| {
+        l.contains("initcall ") && l.contains(" returned ") && l.contains(" usecs")
+            || l.contains("Startup finished in ") && l.contains("(kernel)")
+    })
 }

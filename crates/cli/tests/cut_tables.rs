@@ -161,3 +161,12 @@ fn a_trace_within_a_long_phase_names_a_suspect() {
     let other = sleep(&(body.replace("104.0", "100.9").replace("[ 100.9", "[  100.9") + &end));
     says("check", &other.replace("9.100 s", "3.100 s"), &["took 3.1"], &["suspect"]);
 }
+
+#[test]
+fn a_boot_is_called_one() {
+    let calls = "[    0.400000] calling  elm_init+0x0/0x50 @ 1\n\
+        [    0.400900] initcall elm_init+0x0/0x50 returned 0 after 812 usecs\n";
+    says("check", calls, &["this is a boot, no sleep"], &[]);
+    let analysed = "Startup finished in 3.105s (kernel) + 8.200s (userspace) = 11.305s\n";
+    says("show", analysed, &["this is a boot, no sleep"], &[]);
+}
