@@ -165,6 +165,8 @@ const DRIVER: &str = "rpm-driver-off";
 const NOT_JUDGED: &str = "not-judged";
 /// An idle state that was often the wrong one.
 const MISSED: &str = "idle-missed";
+/// A controller that had an error and was set up anew.
+const HOST: &str = "host-died";
 /// A report without a cycle.
 const CHECKS: &str = "night-no-cycle";
 /// A supplier that keeps on what a consumer without a driver may need.
@@ -223,7 +225,7 @@ impl Report {
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
-            (MISSED | PENDING | CHECKS, Level::Note, None) => First::NotJudged(f),
+            (MISSED | PENDING | CHECKS | HOST, Level::Note, None) => First::NotJudged(f),
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
         })
@@ -262,6 +264,7 @@ mod tests {
         let (waker, other) = ((WAKER, Level::Note), (NOT_JUDGED, Level::Note));
         assert_eq!(first(&[]), "none");
         assert_eq!(first(&[waker]), "answer");
+        assert_eq!(first(&[(HOST, Level::Note)]), HOST, "no good news");
         assert_eq!(first(&[waker, other]), NOT_JUDGED);
         assert_eq!(first(&[(ACTIVE, Level::Note)]), "answer");
         assert_eq!(first(&[(ALARM, Level::Note), other]), "answer");
