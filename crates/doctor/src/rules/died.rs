@@ -17,6 +17,12 @@ const DIED: [&str; 2] = ["HC died; cleaning up", "host controller not responding
 /// (drivers/usb/host/xhci.c:xhci_resume and xhci_halt, 6.12).
 const LOST: [&str; 2] = ["xHC error in resume", "Host halt failed"];
 
+/// What its driver says of a controller that is taken away, as a dock is that is unplugged: it
+/// does not answer either (drivers/usb/core/hcd.c:usb_remove_hcd, 6.12).
+const TAKEN: &str = "remove, state ";
+/// So many messages lie between both at most.
+const APART: usize = 64;
+
 /// Controllers that died in a sleep, or came back without what they knew. All that hangs behind
 /// one is gone with it, or found anew: it is told before those devices.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -34,10 +40,16 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             None => next.any(|m| failed(m).is_some_and(|f| f.is_up())).then_some(Direction::Resume),
         }
     };
+    let is_taken = |at: usize, name: &str| {
+        let near = at.saturating_sub(APART)..(at + APART).min(case.messages.len());
+        case.messages[near].iter().any(|m| m.has(TAKEN) && owner(&m.text).name == name)
+    };
     let mut hosts: Vec<(String, Direction, Vec<&Message>)> = Vec::new();
     for (at, m) in said.into_iter().filter(|(_, m)| m.trust.is_of_a_kernel()) {
         let name = owner(&m.text).name;
-        let Some(way) = way(at).filter(|_| !name.is_empty()) else { continue };
+        let Some(way) = way(at).filter(|_| !name.is_empty() && !is_taken(at, &name)) else {
+            continue;
+        };
         match hosts.iter_mut().find(|h| h.0 == name) {
             Some(h) => h.2.push(m),
             None => hosts.push((name, way, vec![m])),
@@ -117,6 +129,8 @@ mod tests {
         let halt = (1_000, "xhci_hcd 0000:0c:00.3: Host halt failed, -110");
         assert_eq!(judged(&[ENTRY, UP, halt])[0].level, Level::Risk);
         assert_eq!(judged(&[ENTRY, UP, lost, DIED])[0].level, Level::Broken);
+        let taken = (1_002, "xhci_hcd 0000:0c:00.3: remove, state 1");
+        assert!(judged(&[ENTRY, UP, DIED, taken]).is_empty(), "somebody unplugged it");
     }
 
     #[test]
