@@ -4,14 +4,12 @@
 //! What a killed guest loses is what its kernel had not yet given to the disk. A disk
 //! that loses its own cache is not part of this.
 
+use crate::archive;
 use crate::disks::{self, Image};
 use anyhow::{Context, Result, bail, ensure};
-use dormouse_lab::initramfs::Initramfs;
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::qemu::{Accel, Arch, Attend, Machine, Output, boot};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(600);
@@ -179,7 +177,7 @@ impl Bench {
             let place = &places[found.len().min(places.len() - 1)];
             found.push(Judged {
                 mounted: mounted == "mounted",
-                clean: is_clean(place)?,
+                clean: disks::is_clean(place)?,
                 old: old.parse().context("a number")?,
                 new: new.parse().context("a number")?,
             });
@@ -194,13 +192,7 @@ impl Bench {
     }
 
     fn boot(&self, mode: &str, drives: &[String], cut: Option<(&str, Duration)>) -> Result<Output> {
-        let mut archive = Initramfs::default();
-        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/modules"] {
-            archive.directory(dir);
-        }
-        archive.device("/dev/console", 5, 1);
-        archive.file("/dormouse", 0o755, &read(&self.programs.join("dormouse"))?);
-        archive.file("/init", 0o755, &read(&self.programs.join("examples/cut_guest"))?);
+        let mut archive = archive::of(&self.programs, "dormouse", "cut_guest")?;
         archive.file("/mode", 0o644, mode.as_bytes());
         for (path, content) in &self.modules {
             archive.file(path, 0o644, content);
@@ -214,14 +206,4 @@ impl Bench {
         let attend = Attend { wake: false, cut, disk_mb: None, drives, limit: LIMIT };
         Ok(boot(&machine, &self.kernel.image, &archive.finish(), attend)?)
     }
-}
-
-/// Whether `e2fsck` finds nothing to mend.
-fn is_clean(place: &Path) -> Result<bool> {
-    let out = Command::new("e2fsck").arg("-fn").arg(place).output();
-    Ok(out.context("e2fsck, of the package e2fsprogs, cannot be started")?.status.success())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

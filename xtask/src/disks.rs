@@ -71,3 +71,9 @@ impl Image {
 pub(crate) fn copy(image: &Image, place: &Path) -> Result<()> {
     fs::copy(image.path(), place).map(drop).context("cannot copy a disk")
 }
+
+/// Whether `e2fsck` finds nothing to mend.
+pub(crate) fn is_clean(place: &Path) -> Result<bool> {
+    let out = Command::new("e2fsck").arg("-fn").arg(place).output();
+    Ok(out.context("e2fsck, of the package e2fsprogs, cannot be started")?.status.success())
+}

@@ -4,6 +4,7 @@
 //! Their time is counted in instructions, so the load of the host decides
 //! nothing.
 
+use crate::archive::{self, read};
 use crate::disks;
 use anyhow::{Context, Result, bail, ensure};
 use dormouse_lab::initramfs::Initramfs;
@@ -11,8 +12,7 @@ use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::kmod;
 use dormouse_lab::programs;
 use dormouse_lab::qemu::{Accel, Arch, Attend, Machine, Output, boot};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Wall time after which a guest is given up; a busy host may take ten times
@@ -68,8 +68,7 @@ impl Guests {
     /// Boots with `init` as process 1 and `files` beside it, and prints what it
     /// said. One CPU: with more, not every kernel comes back from suspend-to-RAM.
     fn boot(&self, init: &str, files: &[(&str, &[u8])], cut: Option<&str>) -> Result<Output> {
-        let mut archive = Initramfs::default();
-        archive.directory("/modules");
+        let mut archive = archive::of(&self.programs, "dormouse", init)?;
         archive.directory("/kept");
         for (path, content) in files {
             archive.file(path, 0o644, content);
@@ -77,13 +76,7 @@ impl Guests {
         self.boot_with(archive, init, cut)
     }
 
-    fn boot_with(&self, mut archive: Initramfs, init: &str, cut: Option<&str>) -> Result<Output> {
-        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp"] {
-            archive.directory(dir);
-        }
-        archive.device("/dev/console", 5, 1);
-        archive.file("/dormouse", 0o755, &read(&self.programs.join("dormouse"))?);
-        archive.file("/init", 0o755, &read(&self.programs.join("examples").join(init))?);
+    fn boot_with(&self, archive: Initramfs, init: &str, cut: Option<&str>) -> Result<Output> {
         // A guest has no chance to hash addresses with, so all timers of a trace would
         // look alike (`ptr_to_hashval`, lib/vsprintf.c).
         // A kernel that goes on behind a crash of its own would keep the guest until the limit.
@@ -101,10 +94,9 @@ impl Guests {
 
     /// systemd runs the files of `dormouse sync --hook`.
     fn hooks(&self) -> Result<bool> {
-        let mut archive = Initramfs::default();
+        let mut archive = archive::of(&self.programs, "dormouse", "hook_guest")?;
         programs::pack_systemd(&mut archive)?;
         let (modules, blocks) = self.slow_disk()?;
-        archive.directory("/modules");
         for (path, content) in modules.iter().chain([&("/fs.blocks".to_string(), blocks)]) {
             archive.file(path, 0o644, content);
         }
@@ -159,8 +151,4 @@ impl Guests {
         let kept = [("/kept/journal", &journal), ("/kept/knobs", &knobs.as_bytes().to_vec())];
         self.passes("power_guest", &kept)
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

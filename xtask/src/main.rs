@@ -2,6 +2,7 @@
 //! source tree live in `tests/tidy.rs`.
 
 mod accuracy;
+mod archive;
 mod cuts;
 mod decide;
 mod disks;
