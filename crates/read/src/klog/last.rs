@@ -53,13 +53,20 @@ fn behind(said: &[u8]) -> Option<Phase> {
     if let Some(at) = text::find(said, b" of devices complete") {
         return Some(match phase::named(&said[..at])?.0 {
             Phase::Noirq => Phase::Asleep,
+            // `start suspend` is prepare and suspend together.
+            Phase::Prepare => Phase::Late,
             over => phase::after(over, false),
         });
     }
     Some(match () {
         () if begins(b"suspend entry") || said.ends_with(b"hibernation entry") => Phase::Sync,
-        () if begins(b"Freezing user space processes") => Phase::FreezeUser,
         // One line says that it begins, another or the end of it that it is done.
+        () if begins(b"Freezing user space processes") => {
+            match text::find(said, b"elapsed").is_some() {
+                true => Phase::FreezeKernel,
+                false => Phase::FreezeUser,
+            }
+        }
         () if begins(b"Freezing remaining freezable tasks") => {
             match text::find(said, b"elapsed").is_some() {
                 true => Phase::Prepare,
@@ -68,8 +75,11 @@ fn behind(said: &[u8]) -> Option<Phase> {
         }
         () if text::find(said, b"uspending console(s)").is_some() => Phase::Suspend,
         () if begins(b"Disabling non-boot CPUs") => Phase::CpuOff,
-        () if text::find(said, b"Waking up from system sleep state").is_some() => Phase::CpuOn,
         () if begins(b"Enabling non-boot CPUs") => Phase::CpuOn,
+        // acpi_pm_finish, which suspend_enter calls behind the CPUs and before the devices.
+        () if text::find(said, b"Waking up from system sleep state").is_some() => {
+            Phase::ResumeNoirq
+        }
         () if begins(b"Restarting tasks") => Phase::Thaw,
         () => return None,
     })
@@ -95,6 +105,32 @@ mod tests {
         assert_eq!(of(&back), None);
         let again = format!("{back}<6>[  9.000000] PM: suspend entry (s2idle)\n");
         assert_eq!(of(&again), Some((Some(Phase::Sync), None)));
+    }
+
+    /// What lies behind a message is the next step of the kernel, not the one that is over.
+    #[test]
+    fn a_sleep_without_callbacks_ends_behind_its_last_message() {
+        let begin = "[    5.000000] PM: suspend entry (deep)\n";
+        for (said, phase) in [
+            ("Freezing user space processes", Phase::FreezeUser),
+            (
+                "Freezing user space processes completed (elapsed 0.001 seconds)",
+                Phase::FreezeKernel,
+            ),
+            (
+                "Freezing user space processes ... (elapsed 0.001 seconds) done.",
+                Phase::FreezeKernel,
+            ),
+            ("PM: suspend of devices complete after 8.000 msecs", Phase::Late),
+            ("PM: start suspend of devices complete after 9.000 msecs", Phase::Late),
+            ("PM: noirq suspend of devices complete after 2.000 msecs", Phase::Asleep),
+            ("PM: end suspend of devices complete after 3.000 msecs", Phase::Sync),
+            ("Enabling non-boot CPUs ...", Phase::CpuOn),
+            ("ACPI: PM: Waking up from system sleep state S3", Phase::ResumeNoirq),
+        ] {
+            let log = format!("{begin}[    6.000000] {said}\n");
+            assert_eq!(of(&log), Some((Some(phase), None)), "{said}");
+        }
     }
 
     #[test]
