@@ -282,6 +282,9 @@ pub struct Options {
     /// Highest console log level while recording: a slow console costs
     /// milliseconds a line. `None` leaves it alone.
     pub console_level: Option<u8>,
+    /// Leave it to the machine whether the kernel logs each callback (`pm_print_times`): two lines
+    /// a callback cost more than many callbacks, and show the one that never returned.
+    pub callback_lines: bool,
     /// Have the kernel log the time of each phase (`pm_debug_messages`).
     pub debug_messages: bool,
     /// Size of the trace buffer of each CPU in KiB; `None` computes it from
@@ -311,6 +314,7 @@ impl Default for Options {
             sync: None,
             console_suspend: None,
             console_level: Some(3),
+            callback_lines: false,
             debug_messages: true,
             buffer_kib: None,
             journal: crate::journal::FOLDER.into(),

@@ -380,8 +380,9 @@ pub fn pause(interval: Duration, watch: &mut dyn Watch) -> bool {
 
 fn set_knobs(root: &Root, o: &Options, guard: &mut Guard<'_>) -> Result<(), Error> {
     let bit = |b: bool| if b { "1" } else { "0" };
-    // Two lines for each callback cost more than many callbacks.
-    guard.set_if_there("/sys/power/pm_print_times", "0")?;
+    if !o.callback_lines {
+        guard.set_if_there("/sys/power/pm_print_times", "0")?;
+    }
     guard.set_if_there("/sys/power/pm_debug_messages", bit(o.debug_messages))?;
     if let Some(on) = o.console_suspend {
         let word = if on { "Y" } else { "N" };

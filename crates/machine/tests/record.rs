@@ -80,6 +80,22 @@ fn devices_links_and_facts_are_listed() {
     assert_eq!(stats.clocks.monotonic_stood_still() / 1_000_000_000, 0);
 }
 
+/// They name the device in which a machine hung, if anything does.
+#[test]
+fn lines_of_callbacks_stay_if_they_are_wanted() {
+    for (callback_lines, during) in [(false, "0"), (true, "1")] {
+        let fake = Fake::new();
+        let mut kernel = Kernel::new(&fake);
+        let options = Options { callback_lines, ..pm_test() };
+        let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+        let changed = &outcome.recording.file.document.knobs_changed;
+        let path = "/sys/power/pm_print_times";
+        let now = changed.iter().find(|k| k.path == path).map_or("1", |k| &k.new);
+        assert_eq!(now, during);
+        assert_eq!(fake.root.read(path).as_deref(), Some("1"), "it is put back");
+    }
+}
+
 #[test]
 fn domains_suppliers_and_the_device_tree_are_recorded() {
     let record = |fake: &Fake| {

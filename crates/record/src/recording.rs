@@ -42,8 +42,9 @@ pub struct SleepArgs {
     /// Set /sys/power/sync_on_suspend while recording.
     #[arg(long, value_name = "0|1", value_parser = bit)]
     sync_on_suspend: Option<bool>,
-    /// Leave the console's log level alone. A slow console costs milliseconds
-    /// a line, but shows where a machine hangs.
+    /// Leave the console's log level alone, and the lines of each callback
+    /// (pm_print_times). A slow console costs milliseconds a line, but shows
+    /// where a machine hangs, as does one in pstore.
     #[arg(long)]
     verbose_console: bool,
     /// Trace buffer of each CPU in KiB [default: enough for the devices].
@@ -145,6 +146,7 @@ impl SleepArgs {
             interval: Duration::from_secs(interval),
             sync: self.sync_on_suspend,
             console_level: (!self.verbose_console).then_some(3),
+            callback_lines: self.verbose_console,
             buffer_kib: self.buffer,
             journal: self.journal.clone(),
             ..Options::default()
