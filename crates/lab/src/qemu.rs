@@ -233,6 +233,9 @@ fn hopeless(
         })
 }
 
+/// How often a machine is looked at.
+const LOOKS: Duration = Duration::from_millis(20);
+
 /// What a finished machine leaves.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -314,6 +317,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
     let console_path = dir.path().join("console");
     let console =
         || String::from_utf8_lossy(&fs::read(&console_path).unwrap_or_default()).into_owned();
+    let mut fails: Option<Instant> = None;
     loop {
         match child.0.try_wait().map_err(Error::file(machine.arch.qemu()))? {
             Some(status) if status.success() => break,
@@ -329,8 +333,14 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
             }
             None => {}
         }
-        if let Some((_, later)) = cut.filter(|(word, _)| console().contains(word)) {
-            std::thread::sleep(later);
+        if let Some((_, later)) =
+            cut.filter(|(word, _)| fails.is_none() && console().contains(word))
+        {
+            fails = Some(Instant::now() + later);
+        }
+        // Until then it is attended: one that sleeps is woken.
+        let left = fails.map(|at| at.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
             break;
         }
         if let Some(what) = hopeless(machine, start.elapsed(), console) {
@@ -351,7 +361,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
         }
         match &mut waker {
             Some(w) => w.poll(),
-            None => std::thread::sleep(Duration::from_millis(20)),
+            None => std::thread::sleep(left.unwrap_or(LOOKS).min(LOOKS)),
         }
     }
     drop(child);
