@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod archive;
+mod campaign;
 mod cuts;
 mod decide;
 mod disks;
@@ -46,6 +47,11 @@ fn main() -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Some("campaign") => {
+            if !campaign::run(&args.collect::<Vec<_>>())? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("domains") => return domains::run(&args.collect::<Vec<_>>()),
         Some("field-kernels") => field_kernels::run(&args.collect::<Vec<_>>())?,
@@ -78,7 +84,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, campaign, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }
