@@ -6,7 +6,7 @@ use crate::cpulist;
 use crate::limit::CpuLimit;
 use crate::section::{self, Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
-use crate::turbostat::{KeptUp, Run};
+use crate::turbostat::{KeptUp, Run, percent};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 use dormouse_base::say;
 
@@ -235,19 +235,24 @@ fn disabled(s: &Section) -> Option<Finding> {
     )
 }
 
+/// Thousandths of a per cent with the digits of turbostat.
+fn hundredths(thousandths: i64) -> String {
+    let n = thousandths.max(0).saturating_add(5) / 10;
+    format!("{}.{:02} %", n / 100, n % 100)
+}
+
 /// Hardware that stays shallower than the kernel asks.
 fn not_followed(r: &Run) -> Option<Finding> {
     let n = r.not_followed()?;
-    let percent = |n: i64| format!("{}.{:02} %", n.max(0) / 1_000, n.max(0) % 1_000 / 10);
-    let asked = format!("{}, asked for, {}", n.asked.0, percent(n.asked.1));
-    let counted = n.counted.iter().map(|(c, s)| format!("{c} {}", percent(*s)));
+    let asked = format!("{}, asked for, {}", n.asked.0, hundredths(n.asked.1));
+    let counted = n.counted.iter().map(|(c, s)| format!("{c} {}", hundredths(*s)));
     Some(
         finding("idle-not-followed", Level::Risk)
             .says(format!(
                 "The kernel asks for {} for {} of the time, and hardware is that deep for {}.",
                 n.asked.0,
-                percent(n.asked.1),
-                percent(n.deep())
+                hundredths(n.asked.1),
+                hundredths(n.deep())
             ))
             .look(
                 "The governor does its part. A thread of the same core that is awake, demotion by \
@@ -260,21 +265,20 @@ fn not_followed(r: &Run) -> Option<Finding> {
 /// Idle states by the kernel's count in which hardware counts CPUs at work.
 fn contradicted(r: &Run) -> Option<Finding> {
     let [asked, busy] = r.contradicted().filter(|_| r.not_followed().is_none())?;
-    let percent = |n: i64| format!("{}.{:02} %", n.max(0) / 1_000, n.max(0) % 1_000 / 10);
     Some(
         Finding::new(("idle-not-followed", Area::Idle, Level::Risk), Confidence::Likely)
             .says(format!(
                 "The kernel has CPUs in idle states for {} of the time, and hardware counts them at \
                  work (C0) for {}: both cannot be. The states were not entered, or the counter runs \
                  on in them.",
-                percent(asked),
-                percent(busy)
+                hundredths(asked),
+                hundredths(busy)
             ))
             .look(
                 "Look at a counter that is none of these: the power of the package, or residencies \
                  of its states. In a virtual machine the host decides which states its CPUs enter.",
             )
-            .shown_by([row(format!("idle by the kernel {}, C0 {}", percent(asked), percent(busy)))]),
+            .shown_by([row(format!("idle by the kernel {}, C0 {}", hundredths(asked), hundredths(busy)))]),
     )
 }
 
@@ -283,7 +287,6 @@ fn up(r: &Run, limits: &[(u64, String)]) -> Option<Finding> {
     if !r.idle_and_up() || r.not_followed().is_some() {
         return None;
     }
-    let percent = |n: i64| format!("{}.{} %", n.max(0) / 1_000, n.max(0) % 1_000 / 100);
     let idle = 100_000 - r.work().unwrap_or(0);
     let why = match r.kept_up() {
         KeptUp::Shallow(name) => format!(": no CPU was in a state deeper than {name}"),
@@ -317,7 +320,6 @@ fn up(r: &Run, limits: &[(u64, String)]) -> Option<Finding> {
 /// An idle machine whose package stands in a shallow state while its cores sleep deep.
 fn shallow(r: &Run) -> Option<Finding> {
     let (name, share, deeper) = r.stuck_at()?;
-    let percent = |n: i64| format!("{}.{} %", n.max(0) / 1_000, n.max(0) % 1_000 / 100);
     Some(
         finding("idle-package-shallow", Level::Risk)
             .says(format!(

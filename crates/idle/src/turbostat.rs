@@ -17,6 +17,15 @@ pub struct Interval {
     pub cpus: Vec<Row>,
 }
 
+/// Thousandths of a per cent as `12.3 %`; a little is not nothing.
+pub fn percent(thousandths: i64) -> String {
+    if (1..50).contains(&thousandths) {
+        return "<0.1 %".into();
+    }
+    let tenths = thousandths.max(0).saturating_add(50) / 100;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
 /// Everything of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {

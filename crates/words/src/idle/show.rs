@@ -627,7 +627,7 @@ fn measured(t: &Sleeps, runs: &[Run]) -> String {
     wrap(&format!(
         "The CPUs of the trace slept at once for {} of it; turbostat counted {} in package states{}.",
         percent(ns(all.all), ns(all.span())),
-        super::turbostat::percent(slept),
+        dormouse_idle::turbostat::percent(slept),
         if i128::from(slept) * i128::from(all.span()) < i128::from(all.all) * 90_000 {
             ": a device or firmware kept the package awake, or the sleeps were too short"
         } else {

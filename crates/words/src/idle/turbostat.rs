@@ -4,17 +4,8 @@ use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;
-use dormouse_idle::turbostat::{KeptUp, NotTold, Odd, Run, Unentered, watts};
+use dormouse_idle::turbostat::{KeptUp, NotTold, Odd, Run, Unentered, percent, watts};
 use std::fmt::Write as _;
-
-/// Thousandths of a per cent as `12.3 %`; a little is not nothing.
-pub(super) fn percent(thousandths: i64) -> String {
-    if (1..50).contains(&thousandths) {
-        return "<0.1 %".into();
-    }
-    let tenths = thousandths.max(0).saturating_add(50) / 100;
-    format!("{}.{} %", tenths / 10, tenths % 10)
-}
 
 /// The first line: how deep the package slept, or how much CPUs worked.
 fn answer(r: &Run) -> String {
