@@ -176,7 +176,7 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
 }
 
 /// Whether the text has a line of a sleep.
-fn shows_sleep(case: &Case) -> bool {
+pub(crate) fn shows_sleep(case: &Case) -> bool {
     !case.attempts.is_empty()
         || !case.parts.is_empty()
         || case.messages.iter().any(|m| m.trust.is_of_a_kernel() && stage::ends_sleep(m))

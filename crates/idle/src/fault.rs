@@ -49,11 +49,11 @@ pub fn faults(
 
 /// CPUs that somebody's limit keeps out of states that their table has.
 pub fn limited(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Vec<Finding> {
+    let known = snapshots
+        .iter()
+        .any(|s| s.cpus.values().flat_map(|states| states.values()).any(|s| s.latency.is_some()));
     let one = |l: &CpuLimit| {
         let forbidden = l.forbids(snapshots);
-        let known = snapshots.iter().any(|s| {
-            s.cpus.values().flat_map(|states| states.values()).any(|s| s.latency.is_some())
-        });
         // A limit that no state of the table exceeds forbids nothing.
         if known && forbidden.is_none() {
             return None;
@@ -263,7 +263,7 @@ fn not_followed(r: &Run) -> Option<Finding> {
 }
 
 /// Idle states by the kernel's count in which hardware counts CPUs at work.
-fn contradicted(r: &Run) -> Option<Finding> {
+pub fn contradicted(r: &Run) -> Option<Finding> {
     let [asked, busy] = r.contradicted().filter(|_| r.not_followed().is_none())?;
     Some(
         Finding::new(("idle-not-followed", Area::Idle, Level::Risk), Confidence::Likely)

@@ -25,7 +25,8 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     let barred = barred || memmem::find(bytes, b"> |").is_some();
     let several = memmem::find(bytes, b"cat /").is_some();
     let listed = crate::loops::may_list(bytes);
-    let tabbed = TABBED.iter().any(|head| memmem::find(bytes, head).is_some());
+    let head = |at: usize| TABBED.iter().any(|head| bytes[..=at].ends_with(head));
+    let tabbed = memchr::memchr_iter(b'\t', bytes).any(head);
     let counted = numbered(bytes.split(|b| *b == b'\n').next().unwrap_or(bytes)).is_some();
     if !barred && !several && !listed && !tabbed && !counted {
         return None;

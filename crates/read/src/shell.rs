@@ -34,10 +34,13 @@ struct Session {
 
 /// The text with such paths whole; nothing if it has none.
 pub(crate) fn whole(bytes: &[u8]) -> Option<Vec<u8>> {
-    let has = |word: &[u8]| memmem::find(bytes, word).is_some();
-    let folders = [&b"cd /sys/"[..], b"cd /proc/", b":/sys/", b" /sys/", b":/proc/"];
-    let quoted = [&b"\"/sys/"[..], b"'/sys/", b"\"/proc/", b"'/proc/"];
-    if !folders.iter().chain(&quoted).any(|w| has(w)) {
+    let named = |root: &[u8], is: &dyn Fn(&[u8]) -> bool| {
+        memmem::find_iter(bytes, root).any(|at| is(&bytes[..at]))
+    };
+    let ends = |before: &[u8], marks: &[u8]| before.last().is_some_and(|b| marks.contains(b));
+    if !named(b"/sys/", &|before| ends(before, b" :\"'"))
+        && !named(b"/proc/", &|before| ends(before, b":\"'") || before.ends_with(b"cd "))
+    {
         return None;
     }
     let mut session = Session { folder: None, below: Shape::Plain };

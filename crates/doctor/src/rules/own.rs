@@ -24,8 +24,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let stages = Stages::new(&case.messages);
     let mut devices: Vec<(Device, i32, Vec<&Message>)> = Vec::new();
     for (at, m, error) in [first].into_iter().chain(said) {
-        let inside = stages.at(at, &[]).is_some();
-        let Some(by) = speaker(m).filter(|_| inside) else { continue };
+        // On the way down a device that sleeps at run time may be woken first.
+        let up = stages.at(at, &[]).is_some_and(|s| s.direction == Direction::Resume);
+        let Some(by) = speaker(m).filter(|_| up) else { continue };
         let same = |d: &Device| {
             d.driver == by.driver && (d.name == by.name || d.name.is_empty() || by.name.is_empty())
         };
@@ -115,6 +116,7 @@ mod tests {
         for log in [
             vec![BLOCK],
             vec![UP, (940, "PM: suspend exit"), BLOCK],
+            vec![(900, "PM: suspend entry (deep)"), BLOCK],
             vec![UP, (950, "elm 0000:0c:00.0: runtime resume failed -13")],
             vec![UP, (950, "elm 0000:0c:00.0: resume of block <oak> done 0")],
         ] {

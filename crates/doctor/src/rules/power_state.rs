@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
+use crate::said::shows_sleep;
 use crate::stage;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -91,9 +92,7 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
     };
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");
-    let over = |m: &Message| m.trust.is_of_a_kernel() && stage::ends_sleep(m);
-    let sleeps =
-        !case.attempts.is_empty() || !case.parts.is_empty() || case.messages.iter().any(over);
+    let sleeps = shows_sleep(case);
     for down in [true, false] {
         let is = |m: &&Message| {
             m.trust.is_of_a_kernel()
@@ -105,7 +104,8 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         let method = lines_of.iter().find_map(|(at, _)| switched_on(case, *at));
         // What is pulled out is gone too; only inside a sleep nobody pulls, and where firmware
         // was asked to switch it on. A drive that is given up is told of as a drive.
-        if !sleeps && (down || method.is_none()) {
+        let apart = !sleeps && (down || method.is_none());
+        if apart {
             lines_of.retain(|(at, _)| !is_pulled(case, *at) && !drive::is_told(case, *at));
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
@@ -132,8 +132,6 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         };
         let (who, half) =
             (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
-        // Where no line tells of a sleep, somebody may have pulled it out.
-        let apart = !sleeps && (down || method.is_none());
         let level = if apart { Level::Risk } else { Level::Broken };
         let rule = ("device-not-powered", Area::Abort, level);
         let f = Finding::new(rule, Confidence::Likely).of_devices(devices);

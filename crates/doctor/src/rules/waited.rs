@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
+use crate::said::shows_sleep;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -234,7 +235,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             let passed = end.zip(first.first.time).map(|(e, t)| t - e);
             passed.is_some_and(|t| t.0 >= 0 && t <= BEHIND)
         });
-        let place = match (behind, case.attempts.is_empty() && case.parts.is_empty()) {
+        let place = match (behind, !shows_sleep(case)) {
             (Some(a), _) => format!(" behind the sleep of line {}", case.messages[a.first].line),
             (None, true) => String::from(". The text has no line of a sleep"),
             (None, false) => String::new(),

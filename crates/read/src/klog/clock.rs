@@ -74,14 +74,11 @@ impl Log<'_> {
             self.clocks.iter_mut().flatten().for_each(|c| *c -= by);
         }
         let calendar = time > Ns::CALENDAR;
-        let (far, before) = self.way;
-        let way = marks::way(text);
-        self.way = (way.unwrap_or(far), at);
+        let below = at == std::mem::replace(&mut self.place.stamped, at) + 1;
         let mut time = time + self.skew;
-        // It tells of the next step of the same attempt, right below the one before: nobody put two
-        // texts together there.
-        let next = open && at == before + 1 && way.is_some_and(|way| way > far);
-        let fell = next && !calendar && self.clocks[0].is_none();
+        // A clock of the calendar may fall to that of 1970.
+        let fallen = open && !calendar && self.clocks[0].is_none() && self.clocks[1].is_some();
+        let fell = fallen && self.goes_on(below, text);
         let last = match self.clocks[usize::from(calendar || fell)] {
             Some(_) if (self.now > Ns::CALENDAR) == calendar => Some(self.now),
             last => last,
@@ -108,7 +105,9 @@ impl Log<'_> {
             {
                 self.skew -= by;
                 time -= by;
-            } else if next && (fell || calendar && !beside) && time + PAUSE < last {
+            } else if time + PAUSE < last
+                && (fell || open && calendar && !beside && self.goes_on(below, text))
+            {
                 // Somebody set the clock back.
                 self.skew += last - time;
                 time = last;
@@ -126,6 +125,12 @@ impl Log<'_> {
         if !beside {
             self.now = time;
         }
+    }
+
+    /// Whether a line tells of the next step of the same attempt, right below the line before: nobody
+    /// put two texts together there.
+    fn goes_on(&self, below: bool, text: &[u8]) -> bool {
+        below && marks::way(text).is_some_and(|way| self.place.way.is_some_and(|far| way > far))
     }
 
     /// Whether the open cycle is that of a kernel that has read an image.

@@ -65,3 +65,14 @@ pub(super) fn not_written(message: &[u8]) -> bool {
     let short = message.starts_with(b"Image allocation is ") && message.ends_with(b" pages short");
     creating || short || WORDS.iter().any(|w| message.starts_with(w))
 }
+
+/// Where the last lines of a log stand, in it and in an attempt.
+#[derive(Default)]
+pub(super) struct Place {
+    /// The whole second of the line, where it has no better time.
+    pub(super) second: Option<(bool, i64)>,
+    /// How far an attempt was by its last line that tells.
+    pub(super) way: Option<usize>,
+    /// The last line with a time.
+    pub(super) stamped: u64,
+}

@@ -156,7 +156,7 @@ impl Log<'_> {
     /// What passed between the last line of the way down and this one, by stamps of whole seconds
     /// where no line has a better time. It may be a second more or less: one alone may be none.
     fn waited(&self) -> Ns {
-        let (Some((year, second)), Some((other, last))) = (self.second, self.c.second) else {
+        let (Some((year, second)), Some((other, last))) = (self.place.second, self.c.second) else {
             return Ns::ZERO;
         };
         let passed = Ns::from_ms((second - last).saturating_mul(1_000));

@@ -2,7 +2,8 @@
 
 use super::calls::{self, Form, Line};
 use super::grain::{LAST_DIGIT, PAUSE};
-use super::held::{Loose, Restore};
+use super::held::{Loose, Place, Restore};
+use super::marks;
 use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
@@ -42,10 +43,8 @@ pub(super) struct Log<'t> {
     pub(super) was_timed: bool,
     /// What stamps of the open cycle are wrong by.
     pub(super) skew: Ns,
-    /// The whole second of the line, where it has no better time.
-    pub(super) second: Option<(bool, i64)>,
-    /// How far an attempt was by its last line that tells, and the last line with a time.
-    pub(super) way: (usize, u64),
+    /// Where the last lines stand.
+    pub(super) place: Place,
     /// The last time of the kernel's clock and of the calendar: programs that print
     /// between kernel lines may have the other one.
     pub(super) clocks: [Option<Ns>; 2],
@@ -112,8 +111,7 @@ impl<'t> Log<'t> {
             border: None,
             was_timed: false,
             skew: Ns::ZERO,
-            second: None,
-            way: (usize::MAX, 0),
+            place: Place::default(),
             clocks: [None; 2],
             refused: false,
             refusals: Vec::new(),
@@ -159,7 +157,7 @@ impl<'t> Log<'t> {
         self.ever_timed |= self.timed;
         let newest = |log: &mut Self| log.t.current().map_or(0, |c| c.serial);
         let (before, last) = (self.t.open_serial(), newest(self));
-        self.second = prefix::order_of(r.said).filter(|_| !self.timed);
+        self.place.second = prefix::order_of(r.said).filter(|_| !self.timed);
         let known = self.meaning(r, at);
         let open = self.t.open_serial();
         // The line that ends a sleep may be the first of it in the text.
@@ -308,7 +306,9 @@ impl<'t> Log<'t> {
             }
             Some(Line::Cut) | None => {
                 let known = super::steps::line(self, r, at);
-                if !known {
+                if known {
+                    self.place.way = marks::way(r.text).or(self.place.way);
+                } else {
                     self.complaint(r, at);
                     self.introduction(r, at);
                 }

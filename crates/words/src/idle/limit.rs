@@ -2,7 +2,7 @@
 
 use super::wrapped::wrap;
 use crate::text::safe;
-use dormouse_idle::cpulist;
+use dormouse_idle::fault::limited;
 use dormouse_idle::limit::CpuLimit;
 use dormouse_idle::snapshot::Snapshot;
 
@@ -27,19 +27,9 @@ pub(super) fn text(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Option<String
     let rest = all.len().saturating_sub(MOST);
     let more =
         (rest > 0).then(|| wrap(&format!("CPUs with such a limit that are not listed: {rest}.")));
-    // Without a table of states nothing says which are forbidden.
-    if snapshots.is_empty()
-        && let Some(l) = limits.first()
-    {
-        let mut cpus: Vec<u32> = limits.iter().filter(|x| x.us == l.us).map(|x| x.cpu).collect();
-        cpus.sort_unstable();
-        return Some(wrap(&format!(
-            "{} may take {} us to wake (pm_qos_resume_latency_us, line {}). Which idle states that \
-             forbids, the text does not show.",
-            cpulist::named(&cpus),
-            l.us,
-            l.line
-        )));
+    // Without a table of states the finding says what is known.
+    if snapshots.is_empty() {
+        return limited(limits, snapshots).first().map(|f| wrap(&f.sentence));
     }
     (!all.is_empty()).then(|| all[..all.len() - rest].concat() + &more.unwrap_or_default())
 }

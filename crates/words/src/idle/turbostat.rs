@@ -4,6 +4,7 @@ use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
 use dormouse_idle::beside::Beside;
+use dormouse_idle::fault::contradicted;
 use dormouse_idle::turbostat::{KeptUp, NotTold, Odd, Run, Unentered, percent, watts};
 use std::fmt::Write as _;
 
@@ -74,17 +75,6 @@ fn not_followed(r: &Run) -> Option<String> {
         percent(n.asked.1),
         percent(n.deep()),
         counted.collect::<Vec<_>>().join(", ")
-    ))
-}
-
-/// That the kernel's count and that of hardware contradict each other: no CPU is called busy then.
-fn contradicted(r: &Run) -> Option<String> {
-    let [asked, busy] = r.contradicted()?;
-    Some(format!(
-        "The kernel has CPUs in idle states for {} of the time, and hardware counts them at work \
-         (C0) for {}: both cannot be. The states were not entered, or the counter runs on in them. ",
-        percent(asked),
-        percent(busy)
     ))
 }
 
@@ -210,7 +200,7 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
         return words;
     }
     let measured = r.work().is_some() || !r.package_states().is_empty();
-    let first = not_followed(r).or_else(|| contradicted(r));
+    let first = not_followed(r).or_else(|| Some(contradicted(r)?.sentence + " "));
     let second = if measured || first.is_none() { answer(r) } else { String::new() };
     // Of several machines each answer names its own.
     let whose = match (&r.host, &r.caption) {

@@ -451,7 +451,7 @@ fn rests(knobs: &Knobs) -> Vec<String> {
     out.extend(knobs.apm.iter().map(|(disk, level)| match level.parse::<u8>() {
         Ok(1..=127) => format!("{disk}: APM level {level}, which lets it spin down (hdparm -B)."),
         Ok(128..=254) => {
-            format!("{disk}: APM level {level}, which lets it not spin down by itself (hdparm -B).")
+            format!("{disk}: APM level {level}, which does not let it spin down (hdparm -B).")
         }
         _ => format!("{disk}: APM level: {level} (hdparm -B)."),
     }));
