@@ -10,7 +10,8 @@
 use super::grain::{PAUSE, PRINTING};
 use super::marks;
 use super::number::seconds;
-use super::prefix::{self, Record};
+use super::prefix::Record;
+use super::stamp;
 use super::state::Log;
 use super::steps::settle;
 use crate::event::Stamp;
@@ -201,7 +202,7 @@ impl Log<'_> {
         let (Some(time), Some(began)) = (r.time.filter(|_| !r.beside.is_empty()), self.c.ahead)
         else {
             if let Some(time) = r.time {
-                self.c.ahead = prefix::kept(r.beside).map(|kept| kept - time);
+                self.c.ahead = stamp::kept(r.beside).map(|kept| kept - time);
             }
             return;
         };
@@ -211,7 +212,7 @@ impl Log<'_> {
         let thaws = thaws || c.over;
         let told = &c.told;
         let ended = told.aborted || told.wakeup || told.pm_test || told.freeze_failed.is_some();
-        let Some(kept) = prefix::kept(r.beside).filter(|_| !ended) else { return };
+        let Some(kept) = stamp::kept(r.beside).filter(|_| !ended) else { return };
         let stood = kept - time - began;
         if (STOOD..SET).contains(&stood) && c.cycle.asleep_elsewhere.is_none() {
             if thaws {

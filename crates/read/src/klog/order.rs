@@ -3,6 +3,7 @@
 
 use super::dress;
 use super::prefix::{self, Record};
+use super::stamp;
 use super::wrap::MAX_LINE;
 use crate::text;
 use dormouse_base::time::Ns;
@@ -43,7 +44,7 @@ fn of_journal(line: &[u8]) -> Option<Ns> {
 
 fn when(line: &[u8], record: &Record<'_>) -> Option<When> {
     let exact = record.time.or_else(|| of_journal(line)).map(When::Exact);
-    exact.or_else(|| prefix::order_of(record.said).map(|s| When::Second(s.1)))
+    exact.or_else(|| stamp::order_of(record.said).map(|s| When::Second(s.1)))
 }
 
 /// Whether most steps from line to line go back in time; where no line has a time, most

@@ -9,7 +9,8 @@ use super::clock::CATCHING_UP;
 use super::grain::PAUSE;
 use super::held::Refusal;
 use super::number::number;
-use super::prefix::{self, Record};
+use super::prefix::Record;
+use super::stamp;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::text;
@@ -98,7 +99,7 @@ impl Log<'_> {
         const LONG: i64 = 900;
         let open = self.c.serial() != 0 && self.c.serial() == self.t.open_serial();
         let last = self.c.second.filter(|_| open).map(|s| s.1);
-        let passed = prefix::order_of(r.said).zip(last).is_some_and(|(a, b)| a.1 - b > LONG);
+        let passed = stamp::order_of(r.said).zip(last).is_some_and(|(a, b)| a.1 - b > LONG);
         if !passed || !self.t.current().is_some_and(|c| c.told.aborted) {
             return false;
         }

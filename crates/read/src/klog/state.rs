@@ -7,6 +7,7 @@ use super::marks;
 use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
+use super::stamp;
 use crate::event::Stamp;
 use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
@@ -157,7 +158,7 @@ impl<'t> Log<'t> {
         self.ever_timed |= self.timed;
         let newest = |log: &mut Self| log.t.current().map_or(0, |c| c.serial);
         let (before, last) = (self.t.open_serial(), newest(self));
-        self.place.second = prefix::order_of(r.said).filter(|_| !self.timed);
+        self.place.second = stamp::order_of(r.said).filter(|_| !self.timed);
         let known = self.meaning(r, at);
         let open = self.t.open_serial();
         // The line that ends a sleep may be the first of it in the text.
@@ -180,7 +181,7 @@ impl<'t> Log<'t> {
         lines.first = if lines.first == 0 { at } else { lines.first };
         lines.last = at;
         self.c.last_known = self.now;
-        self.c.second = prefix::order_of(r.said).or(self.c.second);
+        self.c.second = stamp::order_of(r.said).or(self.c.second);
         let (over, empty, serial) = (c.over, c.cycle.callbacks.is_empty(), c.serial);
         if self.c.serial != serial {
             self.sync();
@@ -206,7 +207,7 @@ impl<'t> Log<'t> {
         if let Some(mode) = self.asked.take_if(|m| *m != Mode::Deep) {
             self.is_of(mode);
         }
-        let when = match (r.time, prefix::order_of(r.said)) {
+        let when = match (r.time, stamp::order_of(r.said)) {
             (Some(_), _) if r.since.is_some() => When::Nothing,
             (Some(_), _) => When::Stamp,
             (None, Some((year, order))) => When::Words(year, order),
