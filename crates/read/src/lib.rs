@@ -37,6 +37,7 @@ pub mod track;
 pub mod udev;
 
 mod ahead;
+mod around;
 mod babeltrace;
 mod error;
 mod events;

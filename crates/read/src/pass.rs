@@ -1,5 +1,6 @@
 //! One pass over inputs: of each, one look by every subject that is wanted.
 
+use crate::around;
 use crate::capture_file;
 use crate::cut;
 use crate::detect::Format;
@@ -123,6 +124,9 @@ impl Pass {
         let text = part.format == Format::KernelLog && part.taken.is_none();
         if let Some(marked) = text.then(|| cut::marked(part.source.bytes)).flatten() {
             return self.add(part.with(&marked), lines);
+        }
+        if let Some(plain) = text.then(|| around::plain(part.source.bytes)).flatten() {
+            return self.add(part.with(&plain), lines);
         }
         let trace = text || part.format == Format::Ftrace;
         if let Some(whole) = trace.then(|| wrapped::whole(part.source.bytes)).flatten() {

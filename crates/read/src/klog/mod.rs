@@ -53,7 +53,7 @@ pub(crate) use hosts::one_by_one;
 use journal::{Collector, Step};
 pub(crate) use journal::{as_lines, by_lines};
 pub use last::last_words;
-pub(crate) use order::{MARKS, turned};
+pub(crate) use order::{MARKS, is_stamped, turned};
 pub use prefix::Record;
 pub(crate) use prefix::quotes;
 pub(crate) use stamp::civil_days;

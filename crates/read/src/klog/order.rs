@@ -81,6 +81,11 @@ pub(super) fn newest_first(bytes: &[u8]) -> bool {
     if on + back > FEW { most(back, on) } else { most(marks_back, marks_on) }
 }
 
+/// Whether a line has the stamp of a log.
+pub(crate) fn is_stamped(line: &[u8]) -> bool {
+    prefix::strip(&line[..line.len().min(MAX_LINE)]).fresh
+}
+
 /// Hands on the lines from the last to the first, with their numbers from 1. What has no
 /// stamp goes on from the line above it, and comes with that one.
 pub(super) fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
@@ -91,7 +96,7 @@ pub(super) fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)
         let alone = line.starts_with(b"--")
             || matches!(line.first(), Some(b'{'))
             || line.starts_with(b"__CURSOR=")
-            || prefix::strip(&line[..line.len().min(MAX_LINE)]).fresh
+            || is_stamped(line)
             || crate::text::has_date(line);
         if alone || blocks.is_empty() || blocks.last().is_some_and(|b| is_bare(bytes, b.0)) {
             blocks.push((begin, at));
@@ -124,7 +129,7 @@ fn is_bare(bytes: &[u8], begin: usize) -> bool {
     let rest = bytes.get(begin..).unwrap_or_default();
     let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
     let entry = matches!(line.first(), Some(b'{')) || line.starts_with(b"__CURSOR=");
-    !entry && !prefix::strip(&line[..line.len().min(MAX_LINE)]).fresh
+    !entry && !is_stamped(line)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 //! stands behind it.
 
 use super::stamp::{
-    android, date, decimal, is_calendar, is_date, is_relative, number, rfc3339, seconds, since,
-    some_year, syslog, time_of_day, unix,
+    Moment, android, date, decimal, is_calendar, is_date, is_relative, moment, number, rfc3339,
+    seconds, since, some_year, syslog, time_of_day, unix,
 };
 use super::vendor;
 use crate::text;
@@ -157,14 +157,52 @@ fn by_hand<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     let rest = text::without_clock(line);
     let stamp = line[..line.len() - rest.len()].trim_ascii_end();
     if rest.is_empty() || !(8..=18).contains(&stamp.len()) {
-        return line;
+        return by_program(line, r).unwrap_or(line);
     }
     (r.fresh, r.said) = (true, &stamp[..8]);
     // Some day in 2000, so that nobody takes it for a time of the kernel.
     r.time = some_year(1, 1, stamp);
-    let Some(named) = rest.strip_prefix(b"kernel") else { return rest };
-    let marks = named.iter().take_while(|b| b" |:-".contains(b)).count();
-    if marks > 0 { &named[marks..] } else { rest }
+    behind_columns(rest)
+}
+
+/// `2026-04-04 04:04:04.000 | kernel | PM: …`, `1767225600.000: PM: …`, `(12.345678) PM: …`: a
+/// stamp that a program wrote, and perhaps columns between it and the message.
+fn by_program<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
+    let inside = line.strip_prefix(b"(").unwrap_or(line);
+    let moment = match seconds(inside.split(|b| *b == b')').next()?, 6) {
+        Some(time) if inside.len() < line.len() => {
+            let len = memchr::memchr(b')', inside)?;
+            Moment { time: Some(time), said: b"", len: len + 1 }
+        }
+        _ => moment(line)?,
+    };
+    let text = behind_columns(&inside[moment.len..]);
+    // Rows of tables have numbers there.
+    if !text.first()?.is_ascii_alphabetic() && !text.starts_with(b"[") && !text.starts_with(b"<") {
+        return None;
+    }
+    (r.fresh, r.time, r.said) = (true, moment.time, moment.said);
+    Some(text)
+}
+
+/// What stands behind columns that say who printed a message and how grave it is, and behind the
+/// marks that part them.
+fn behind_columns(mut text: &[u8]) -> &[u8] {
+    const COLUMNS: [&[u8]; 11] = [
+        b"kernel", b"kern", b"KERNEL", b"INFO", b"NOTICE", b"DEBUG", b"WARNING", b"WARN", b"ERROR",
+        b"ERR", b"<INFO>",
+    ];
+    let ends = |b: &u8| matches!(b, b' ' | b'\t' | b'|' | b',' | b';' | b':' | b'"');
+    loop {
+        text = text.trim_ascii_start();
+        let column = COLUMNS.iter().find_map(|c| text.strip_prefix(*c));
+        text = match (text, column.filter(|rest| rest.first().is_some_and(ends))) {
+            (_, Some(rest)) | ([b'|' | b':' | b',' | b';' | b'"', rest @ ..], None) => rest,
+            ([b'-', rest @ ..], None) if rest.first() == Some(&b' ') => rest,
+            ([b'-' | b'=', b'>', rest @ ..], None) => rest,
+            _ => return text,
+        };
+    }
 }
 
 /// All brackets that are part of the prefix.
@@ -264,7 +302,8 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     if let Some(at) = text::find(head, b"kernel: ") {
         r.fresh = true;
         let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
-        r.time = known.or_else(|| android(line));
+        let moment = moment(line);
+        r.time = known.or_else(|| android(line)).or_else(|| moment?.time);
         let before = head[..at].trim_ascii_end();
         r.host = memchr::memrchr(b' ', before).map_or(b"", |blank| &before[blank + 1..]);
         // `journalctl -o short-full` begins with the day of the week.
@@ -288,7 +327,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     if line.len() > 24
         && line[..4].iter().all(u8::is_ascii_digit)
         && line[4] == b'-'
-        && let Some(tab) = memchr::memchr(b'\t', head)
+        && let Some(tab) = memchr::memchr(b'\t', head).filter(|tab| *tab > 10)
     {
         r.fresh = true;
         r.said = date(line).unwrap_or(b"");
@@ -370,6 +409,10 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         r.since = delta;
     } else if is_relative(inside) {
         r.since = inside.strip_prefix(b"+").and_then(since).or(Some(Ns::ZERO));
+    } else if let Some(m) = moment(inside).filter(|m| m.len == inside.len() && r.time.is_none()) {
+        (r.time, r.said) = (m.time, m.said);
+        let text = behind_columns(rest);
+        return Some(if text.starts_with(b"[") { rest } else { text });
     } else if !is_date(inside) {
         return None;
     }
@@ -456,6 +499,43 @@ mod tests {
             "[   12,345678] x",
         ] {
             assert_eq!(of_dmesg(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn stamps_and_columns_of_programs_come_off() {
+        let ms = |line: &str| {
+            let (time, _, text) = text(line);
+            assert_eq!(text, "PM: x", "{line}");
+            time.map(|t| t / 1_000_000)
+        };
+        let stamped = Some(86_401_500);
+        for line in [
+            "1970-01-02 00:00:01.500 | kernel | PM: x",
+            "1970-01-02 00:00:01,500 - kernel - INFO - PM: x",
+            "1970-01-02\t00:00:01.500\tkernel\tPM: x",
+            "1970-01-02,00:00:01.500,kernel,PM: x",
+            "[1970-01-02 00:00:01.500000] PM: x",
+            "02.01.1970 00:00:01.500 kernel: PM: x",
+            "01/02/1970 12:00:01.5 AM kernel: PM: x",
+        ] {
+            assert_eq!(ms(line), stamped, "{line}");
+        }
+        for line in ["[1970/01/02 00:00:01] kernel: PM: x", "[00:00:01] PM: x", "00:00:01\tPM: x"] {
+            assert_eq!(ms(line), None, "{line}");
+            assert!(strip(line.as_bytes()).fresh, "{line}");
+        }
+        assert_eq!(ms("[00:00:01.500000] PM: x"), ms("00:00:01.500000 PM: x"));
+        assert_eq!(ms("1767225600.250: PM: x"), Some(1_767_225_600_250));
+        assert_eq!(ms("1767225600.250000 PM: x"), Some(1_767_225_600_250));
+        assert_eq!(ms("[1767225600.250000] PM: x"), Some(1_767_225_600_250));
+        assert_eq!(ms("12.345678: PM: x"), Some(12_345));
+        assert_eq!(ms("(12.345678) PM: x"), Some(12_345));
+        assert_eq!(ms("T+12.345s PM: x"), Some(12_345));
+        // The kernel's own stamp is the finer one.
+        assert_eq!(ms("[00:00:01.50] [   12.345678] PM: x"), Some(12_345));
+        for row in ["1767225600.250 0.5 PM: x", "12.345678 PM: x", "12.345678: 5", "(1.5) PM: x"] {
+            assert!(!strip(row.as_bytes()).fresh, "{row}");
         }
     }
 

@@ -80,6 +80,103 @@ pub(super) fn unix(line: &[u8]) -> Option<Ns> {
     Some(Ns(whole * 1_000_000_000 + scaled(fraction)?))
 }
 
+/// A stamp that a program put ahead of a line: a logger of a serial console, `ts`, a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment<'a> {
+    /// Since 1970, or since the kernel began; nothing if it is of whole seconds.
+    pub(super) time: Option<Ns>,
+    /// Its own words, if [`order_of`] knows them.
+    pub(super) said: &'a [u8],
+    /// So long is it.
+    pub(super) len: usize,
+}
+
+/// The stamp of a program with which `text` begins.
+pub(super) fn moment(text: &[u8]) -> Option<Moment<'_>> {
+    dated(text).or_else(|| turned(text)).or_else(|| clock(text)).or_else(|| counted(text))
+}
+
+/// `2026-04-04 04:04:04.000`, `2026/04/04,04:04:04`.
+fn dated(text: &[u8]) -> Option<Moment<'_>> {
+    let parted = matches!(text.get(10)?, b' ' | b'T' | b'\t' | b',');
+    let mark = |b: &u8| matches!(b, b'-' | b'/' | b'.');
+    if !parted || !mark(&text[4]) || !mark(&text[7]) {
+        return None;
+    }
+    let (y, m, d) = (decimal(&text[..4])?, decimal(&text[5..7])?, decimal(&text[8..10])?);
+    let time = TimeOfDay::read(&text[11..])?;
+    let behind = &text[11 + time.len..];
+    let zoned = match behind {
+        [b'Z', ..] => 1,
+        [b'+' | b'-', b'0'..=b'9', ..] => {
+            1 + behind[1..].iter().take_while(|b| b.is_ascii_digit() || **b == b':').count()
+        }
+        _ => 0,
+    };
+    let ahead = if zoned > 1 { zone(behind) } else { 0 };
+    let exact = day_and_time(y, m, d, time).filter(|_| time.digits > 0);
+    let said = date(text).unwrap_or_default();
+    Some(Moment {
+        time: exact.map(|t| t - Ns::from_ms(ahead * 1_000)),
+        said,
+        len: 11 + time.len + zoned,
+    })
+}
+
+/// `27.02.2026 10:00:00.123`, `02/27/2026 10:00:00.1 AM`: the month comes first between strokes,
+/// but where no year has so many.
+fn turned(text: &[u8]) -> Option<Moment<'_>> {
+    let mark = *text.get(2).filter(|b| matches!(b, b'.' | b'/' | b'-'))?;
+    if text.get(5) != Some(&mark) || !matches!(text.get(10)?, b' ' | b'T' | b'\t' | b',') {
+        return None;
+    }
+    let (a, b, y) = (decimal(&text[..2])?, decimal(&text[3..5])?, decimal(&text[6..10])?);
+    let (m, d) = if mark == b'/' && a <= 12 { (a, b) } else { (b, a) };
+    let time = TimeOfDay::read(&text[11..])?;
+    let rest = &text[11 + time.len..];
+    let (noon, half) = (12 * 3_600_000_000_000, rest.get(..4));
+    let (after, words) = match half {
+        Some(b" AM ") => (if time.ns >= noon { -noon } else { 0 }, 3),
+        Some(b" PM ") => (if time.ns < noon { noon } else { 0 }, 3),
+        _ => (0, 0),
+    };
+    let exact = day_and_time(y, m, d, time).filter(|_| time.digits > 0);
+    Some(Moment { time: exact.map(|t| t + Ns(after)), said: b"", len: 11 + time.len + words })
+}
+
+/// `04:04:04.000000`: of some day in 2000, as [`some_year`] has it.
+fn clock(text: &[u8]) -> Option<Moment<'_>> {
+    let time = TimeOfDay::read(text)?;
+    let exact = day_and_time(2000, 1, 1, time).filter(|_| time.digits > 0);
+    Some(Moment { time: exact, said: &text[..8], len: time.len })
+}
+
+/// `1767225600.000` since 1970, `T+12.345s`; `12.345678` if a colon or a comma stands behind it.
+fn counted(text: &[u8]) -> Option<Moment<'_>> {
+    let from = if text.starts_with(b"T+") { 2 } else { 0 };
+    let is = |b: &&u8| b.is_ascii_digit() || **b == b'.';
+    let len = text[from..].iter().take_while(is).count();
+    let number = &text[from..from + len];
+    let dot = memchr::memchr(b'.', number)?;
+    let behind = text.get(from + len);
+    let known = match from {
+        0 if dot == 10 => true,
+        0 => number.len() == dot + 7 && matches!(behind, Some(b':' | b',')),
+        _ => behind == Some(&b's'),
+    };
+    let (whole, fraction) = (decimal(&number[..dot])?, &number[dot + 1..]);
+    let part = scaled(fraction).filter(|_| known && fraction.len() <= 9)?;
+    let time = whole.checked_mul(1_000_000_000)?.checked_add(part)?;
+    Some(Moment { time: Some(Ns(time)), said: b"", len: len + from + usize::from(from > 0) })
+}
+
+/// Since 1970.
+fn day_and_time(y: i64, m: i64, d: i64, time: TimeOfDay) -> Option<Ns> {
+    let known = (1..=12).contains(&m) && (1..=31).contains(&d);
+    let days = civil_days(y, m, d).checked_mul(86_400_000_000_000).filter(|_| known)?;
+    Some(Ns(days.checked_add(time.ns)?))
+}
+
 /// `12.345678`, with at least so many digits behind the dot.
 pub(super) fn seconds(text: &[u8], least: usize) -> Option<Ns> {
     let dot = memchr::memchr(b'.', text)?;
@@ -201,6 +298,36 @@ pub(super) fn number(digits: &[u8]) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_stamp_a_line_in_their_own_ways() {
+        let of = |t: &'static str| {
+            moment(t.as_bytes()).map(|m| (m.time.map(|t| t.0 / 1_000_000), m.said.len(), m.len))
+        };
+        const DAY: i64 = 86_400_000;
+        for (text, ms, said, len) in [
+            ("1970-01-02 00:00:01.5 | x", Some(DAY + 1_500), 19, 21),
+            ("1970-01-02T00:00:01,500Z x", Some(DAY + 1_500), 19, 24),
+            ("1970-01-02 01:00:01.500+01:00 x", Some(DAY + 1_500), 19, 29),
+            ("1970/01/02 00:00:01 - x", None, 19, 19),
+            ("1970-01-02,00:00:01.500,x", Some(DAY + 1_500), 0, 23),
+            ("02.01.1970 00:00:01.500 x", Some(DAY + 1_500), 0, 23),
+            ("01/02/1970 01:00:01.5 PM x", Some(DAY + 46_801_500), 0, 24),
+            ("01/02/1970 12:00:01.5 AM x", Some(DAY + 1_500), 0, 24),
+            ("01/02/1970 01:00:01.5 PM: x", Some(DAY + 3_601_500), 0, 21),
+            ("31/01/1970 00:00:01.5 x", Some(30 * DAY + 1_500), 0, 21),
+            ("00:00:01 x", None, 8, 8),
+            ("1767225600.25 x", Some(1_767_225_600_250), 0, 13),
+            ("12.345678: x", Some(12_345), 0, 9),
+            ("T+12.5s x", Some(12_500), 0, 7),
+        ] {
+            assert_eq!(of(text), Some((ms, said, len)), "{text}");
+        }
+        for none in ["12.345678 x", "1970-13-02", "99.01 x", "T+5 x", "1767225600", "24:00:00", ""]
+        {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn microseconds_beyond_all_times_are_none() {

@@ -1,0 +1,127 @@
+//! Marks that a page or a program put around each line of a log: `… \`, `| … |`, `"…",`, `…^M`.
+//! Messages that are known by their end hide behind them.
+
+use crate::klog;
+use std::borrow::Cow;
+
+/// What may stand behind each line.
+const BEHIND: [&[u8]; 8] = [b" \\", QUOTE, b"|", b"^M", b",", b"$", b";", b" *"];
+
+/// Each line is a string, of a list or a table.
+const QUOTE: &[u8] = b"\"";
+
+/// Looked for in so many lines.
+const LINES: usize = 400;
+/// So many of a log tell.
+const TELL: usize = 40;
+/// Fewer are no log.
+const LEAST: usize = 3;
+
+/// The text without such marks; nothing if it has none. Lines stay lines.
+pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
+    let lines = || bytes.split(|b| *b == b'\n');
+    let mark = *BEHIND.iter().find(|mark| is_around(&mut lines().take(LINES), mark))?;
+    let mut out = Vec::with_capacity(bytes.len());
+    for (at, line) in lines().enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        let whole = inner(line, mark);
+        // A table beside the log keeps its bars.
+        let is_row = mark == b"|" && !klog::is_stamped(&whole);
+        out.extend_from_slice(if is_row { line } else { &whole });
+    }
+    Some(out)
+}
+
+/// Whether the lines of a log among `lines` have `mark` behind them.
+fn is_around<'a>(lines: &mut dyn Iterator<Item = &'a [u8]>, mark: &[u8]) -> bool {
+    let with: Vec<(bool, &[u8])> = lines.map(|l| (within(l, mark).is_some(), l)).collect();
+    if with.iter().filter(|l| l.0).count() < LEAST {
+        return false;
+    }
+    let of_log = with.iter().filter(|l| klog::is_stamped(&inner(l.1, mark))).take(TELL);
+    let (mut all, mut ends) = (0, 0);
+    of_log.for_each(|l| (all, ends) = (all + 1, ends + usize::from(l.0)));
+    // The last item of a list has no comma.
+    ends >= LEAST && ends + 1 >= all
+}
+
+/// `line` without the blanks around it, and without `mark` behind it if that stands there.
+fn within<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
+    let body = line.trim_ascii();
+    if mark != QUOTE {
+        return body.strip_suffix(mark);
+    }
+    body.strip_suffix(b",").unwrap_or(body).strip_suffix(QUOTE)?.strip_prefix(QUOTE)
+}
+
+/// `line` without `mark`, and without what belongs to it before the line.
+fn inner<'a>(line: &'a [u8], mark: &[u8]) -> Cow<'a, [u8]> {
+    let Some(text) = within(line, mark) else { return Cow::Borrowed(line) };
+    if mark == QUOTE {
+        let text = String::from_utf8_lossy(text).replace("\",\"", ",").replace("\\\"", "\"");
+        return Cow::Owned(text.into_bytes());
+    }
+    let Some(cells) = text.strip_prefix(b"|").filter(|_| mark == b"|") else {
+        return Cow::Borrowed(text.trim_ascii_end());
+    };
+    // The kernel's stamp may have a cell of its own.
+    let cell = cells.split(|b| *b == b'|').next().unwrap_or(cells);
+    let number = |b: &u8| b.is_ascii_digit() || *b == b'.';
+    match cells.get(cell.len() + 1..).filter(|_| cell.trim_ascii().iter().all(number)) {
+        Some(rest) => Cow::Owned([b"[", cell.trim_ascii(), b"] ", rest.trim_ascii()].concat()),
+        None => Cow::Borrowed(cells.trim_ascii()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: [&str; 3] = [
+        "[   50.000000] PM: suspend entry (deep)",
+        "[   50.006000] a \"b\"",
+        "[   59.000000] PM: suspend exit",
+    ];
+
+    #[test]
+    fn what_stands_around_each_line_of_a_log_goes() {
+        for (before, behind) in
+            [("", " \\"), ("", ","), ("", "^M"), ("", "$"), ("", ";"), ("", " *"), ("| ", " |")]
+        {
+            let text = LOG.map(|l| format!("{before}{l}{behind}")).join("\n");
+            let plain = plain(format!("The log:\n{text}\nx\n").as_bytes()).expect("marks");
+            let plain = String::from_utf8(plain).expect("text");
+            assert_eq!(plain, format!("The log:\n{}\nx\n", LOG.join("\n")), "{behind}");
+        }
+        let list = LOG.map(|l| format!("  \"{}\"", l.replace('"', "\\\""))).join(",\n");
+        let read = plain(list.as_bytes()).expect("a list");
+        assert_eq!(read, LOG.join("\n").as_bytes());
+    }
+
+    #[test]
+    fn a_stamp_may_have_a_cell_of_its_own() {
+        let rows = LOG.map(|l| format!("| {} | {} |", &l[4..13], &l[15..])).join("\n");
+        let text = format!("| time | text |\n|---|---|\n{rows}\n");
+        let read = String::from_utf8(plain(text.as_bytes()).expect("rows")).expect("text");
+        let want = LOG.map(|l| format!("[{}", &l[4..])).join("\n");
+        assert_eq!(read, format!("| time | text |\n|---|---|\n{want}\n"));
+        let quoted = LOG
+            .map(|l| format!("\"{}\",\"kernel\",\"{}\"", &l[4..13], &l[15..].replace('"', "")))
+            .join("\n");
+        let read = String::from_utf8(plain(quoted.as_bytes()).expect("rows")).expect("text");
+        assert!(read.starts_with("50.000000,kernel,PM: suspend entry (deep)\n"), "{read}");
+    }
+
+    #[test]
+    fn a_log_whose_lines_end_as_they_like_stays() {
+        let mut lines: Vec<String> = LOG.iter().map(|l| (*l).to_string()).collect();
+        assert_eq!(plain(lines.join("\n").as_bytes()), None);
+        lines.push("[   60.000000] a,".into());
+        assert_eq!(plain(lines.join("\n").as_bytes()), None);
+        let two = "[   50.000000] a,\n[   51.000000] b,";
+        assert_eq!(plain(two.as_bytes()), None);
+        assert_eq!(plain(b"| a | b |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |"), None);
+    }
+}
