@@ -17,6 +17,7 @@ mod decide_json;
 mod digits;
 mod doctor;
 mod domains;
+mod dressed;
 mod gates;
 mod given;
 mod handover;

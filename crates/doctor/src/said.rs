@@ -303,11 +303,20 @@ pub(crate) fn complains(text: &str) -> bool {
     }
     let text = text.to_ascii_lowercase();
     let says = |word: &str| text.contains(word);
-    (WORDS.iter().any(|w| says(w)) || is_other(&text))
+    let tells = |w: &&str| says(w) && !(**w == *"timeout" && sets_a_limit(&text));
+    (WORDS.iter().any(tells) || is_other(&text))
         && !says("error 0")
         && !sums_up(&text)
         && !says("0 errors")
         && !says("no error")
+}
+
+/// `Shutdown timeout set to 8 seconds`, `timeout: 5 s`, `timeout=30`: how long something may take,
+/// and nothing that took so long.
+fn sets_a_limit(text: &str) -> bool {
+    let Some((_, rest)) = text.rsplit_once("timeout") else { return false };
+    let value = rest.trim_start().strip_prefix([':', '=']).or(rest.strip_prefix(" set to "));
+    value.is_some_and(|v| v.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `selftest: 0x0 != 0x55`: what was read of a device is not what it should be, and the line

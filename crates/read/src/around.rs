@@ -53,7 +53,10 @@ fn within<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     if mark != QUOTE {
         return body.strip_suffix(mark);
     }
-    body.strip_suffix(b",").unwrap_or(body).strip_suffix(QUOTE)?.strip_prefix(QUOTE)
+    let item = body.strip_suffix(b",");
+    let text = item.unwrap_or(body).strip_suffix(QUOTE)?;
+    // A message may end with a word in quotes; somebody may have cut the begin of a list's lines.
+    text.strip_prefix(QUOTE).or(item.map(|_| text))
 }
 
 /// `line` without `mark`, and without what belongs to it before the line.
@@ -96,8 +99,10 @@ mod tests {
             assert_eq!(plain, format!("The log:\n{}\nx\n", LOG.join("\n")), "{behind}");
         }
         let list = LOG.map(|l| format!("  \"{}\"", l.replace('"', "\\\""))).join(",\n");
-        let read = plain(list.as_bytes()).expect("a list");
-        assert_eq!(read, LOG.join("\n").as_bytes());
+        for list in [list.clone(), list.replace("  \"", "") + ","] {
+            let read = plain(list.as_bytes()).expect("a list");
+            assert_eq!(read, LOG.join("\n").as_bytes(), "{list}");
+        }
     }
 
     #[test]

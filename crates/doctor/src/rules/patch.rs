@@ -183,7 +183,8 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
     let fixes = fixes(case);
     let shown = is_commit(case);
     let signed = fixes.into_iter().chain(begins("Signed-off-by: ")).min();
-    let Some(signed) = signed.or(shown.then_some(u64::MAX)) else { return };
+    let signed = signed.or(shown.then_some(u64::MAX)).or_else(|| begins("diff --git "));
+    let Some(signed) = signed else { return };
     let subject = || {
         let mut head = case.messages.iter().filter(prose).filter(|m| m.line < signed);
         head.any(|m| m.text.starts_with("Subject: ") && m.text.contains("[PATCH"))
@@ -204,8 +205,15 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
     let tried = tested::with_the_patch(case);
     let parted = case.messages.iter().filter(prose).any(|m| border::heading(&m.text).is_some());
     let above = |e: &Evidence| e.line > 0 && e.line < signed;
+    let stamped =
+        |e: &Evidence| case.messages.iter().any(|m| m.line == e.line && m.trust == Trust::Logged);
     for f in findings.iter_mut().filter(|f| f.level != Level::Note && !parted) {
-        if f.evidence.iter().all(above) {
+        let one = f.evidence.len() == 1;
+        if one && f.evidence.iter().all(|e| above(e) && !stamped(e)) {
+            // No log, but what the change is about.
+            f.level = Level::Note;
+            f.sentence += " The text is a patch, and gives one line as an example.";
+        } else if f.evidence.iter().all(above) {
             f.sentence += " The text is a patch: its log is taken as one of the kernel without it.";
             if let Some((words, m)) = &tried {
                 f.sentence += &format!(" Of the kernel with it the patch says: \"{words}\".");

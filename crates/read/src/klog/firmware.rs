@@ -39,6 +39,8 @@ pub(super) fn begins(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>, said: bo
     if let Some(state) = state(b"Preparing to enter system sleep state ") {
         if open && log.c.woke.is_none() && log.c.quiet.1.is_none() {
             log.is_of(mode(state));
+            // Behind all devices (kernel/power/suspend.c:platform_suspend_prepare_noirq).
+            log.c.down = Some(log.now);
             return true;
         }
         log.open(stamp, false);

@@ -17,9 +17,14 @@ impl Log<'_> {
     /// What a hibernation says of its image.
     pub(super) fn image(&mut self, text: &[u8], stamp: &Stamp<'_>, said: bool) -> bool {
         let text = message(text);
-        // kernel/power/snapshot.c:create_basic_memory_bitmaps.
-        if text.starts_with(b"Basic memory bitmaps ") && self.t.open_serial() != 0 {
+        // kernel/power/snapshot.c:create_basic_memory_bitmaps, free_basic_memory_bitmaps.
+        if let Some(done) = text.strip_prefix(b"Basic memory bitmaps ")
+            && self.t.open_serial() != 0
+        {
             self.is_of(Mode::Disk);
+            if done == b"freed" {
+                self.finds_no_memory();
+            }
             return true;
         }
         if self.loses_image(text) {
@@ -44,6 +49,9 @@ impl Log<'_> {
         {
             settle(self, stamp);
             self.t.touch(&log_stamp(self, stamp));
+            // The same line says how much it was where it ends so.
+            let goes_on = text.ends_with(b"memory") || text.ends_with(b"...");
+            self.c.allocating = goes_on.then_some(self.now);
             return true;
         }
         if makes && step.is_none() {
@@ -53,6 +61,7 @@ impl Log<'_> {
             return true;
         }
         if not_written(text) {
+            self.finds_no_memory();
             if text.starts_with(b"Error ") && self.c.image_made.is_some() {
                 self.core_is_down();
             }
@@ -67,6 +76,7 @@ impl Log<'_> {
         if work == ImageWork::Allocate && self.timed {
             self.allocated_behind(now - took);
         }
+        self.c.allocating = self.c.allocating.filter(|_| work != ImageWork::Allocate);
         let written = (work == ImageWork::Write).then_some(now);
         self.c.image_made = written.or(self.c.image_made);
         if let Some(c) = self.t.current() {
@@ -92,6 +102,20 @@ impl Log<'_> {
             && !c.cycle.reads_image
         {
             c.told.image_failed = true;
+        }
+    }
+
+    /// Memory was taken for an image, and no line tells how much: it did not suffice, and the way
+    /// down ends here (kernel/power/snapshot.c:hibernate_preallocate_memory, which prints that it
+    /// allocated some in any other case; 2.6.32 to 7.3).
+    pub(super) fn finds_no_memory(&mut self) {
+        let Some(start) = self.c.allocating.take() else { return };
+        let end = self.now;
+        if let Some(c) = self.t.current() {
+            c.told.image_failed = true;
+            let step = ImageStep { work: ImageWork::Allocate, start, end, bytes: 0 };
+            c.cycle.image.extend((start < end).then_some(step));
+            c.last = c.last.max(end);
         }
     }
 

@@ -96,10 +96,12 @@ pub(super) fn way(text: &[u8]) -> Option<usize> {
     WAY.iter().rposition(|w| text.starts_with(w))
 }
 
-/// `suspend entry (deep)`: the mode and what follows; nothing of both where the date stands.
+/// `suspend entry (deep)`: the mode and what follows; nothing of both where the date stands. A
+/// source and its strings have `%s` there.
 pub(super) fn entry(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(b"suspend entry")?;
-    if dated(rest) { Some(b"") } else { rest.strip_prefix(b" (") }
+    let mode = || rest.strip_prefix(b" (").filter(|mode| !mode.starts_with(b"%"));
+    if dated(rest) { Some(b"") } else { mode() }
 }
 
 /// `hibernation entry`.

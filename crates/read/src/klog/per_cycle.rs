@@ -33,6 +33,8 @@ pub(crate) struct PerCycle {
     pub dated: bool,
     /// When the image of a hibernation was made.
     pub image_made: Option<Ns>,
+    /// Since when memory is taken for one.
+    pub(super) allocating: Option<Ns>,
     /// When the memory was copied for it: there its clock goes on.
     pub image_from: Option<Ns>,
     /// When the step began that lasts.
@@ -143,6 +145,7 @@ impl PerCycle {
             &mut self.down,
             &mut self.image_made,
             &mut self.image_from,
+            &mut self.allocating,
             &mut self.sync_done,
         ];
         let refused = self.refusal.as_mut().map(|r| &mut r.at);

@@ -340,6 +340,7 @@ fn tasks(log: &mut Log<'_>, r: &Record<'_>, text: &[u8], stamp: &Stamp<'_>) -> b
         settle(log, stamp);
         if message(text) == b"hibernation exit" {
             log.is_of(Mode::Disk);
+            log.finds_no_memory();
         }
         log.caught_up();
         log.up();

@@ -49,7 +49,9 @@ fn wants_more(text: &[u8]) -> bool {
 
 /// Whether `line`, behind `before`, was wrapped, and `next` is its rest or begins it.
 pub(crate) fn goes_on(before: &[u8], line: &[u8], next: &[u8], after: &[u8]) -> bool {
-    may_go_on(line, next) && is_rest(line, next) && !had_room(before, line, after)
+    (may_go_on(line, next) || is_full(before, line, next, after))
+        && is_rest(line, next)
+        && !had_room(before, line, after)
 }
 
 /// Whether `line` ends as it was printed, so that prose below it is no rest of it: a line
@@ -73,6 +75,34 @@ fn had_room(before: &[u8], line: &[u8], rest: &[u8]) -> bool {
 
 /// So many lines around one tell how wide its log was.
 const NEAR: usize = 12;
+
+/// A log that is narrower was not wrapped.
+const NARROW: usize = 40;
+
+/// Whether `next` begins with a word for which `line` had no room, in a log that was wrapped
+/// narrower than mail programs do: no line near it is wider, and others of it go on below
+/// themselves.
+fn is_full(before: &[u8], line: &[u8], next: &[u8], after: &[u8]) -> bool {
+    let (marks, text) = unquoted(line);
+    let of_log = |l: &&[u8]| unquoted(l).0 == marks && !unquoted(l).1.trim_ascii().is_empty();
+    let up = before.rsplit(|b| *b == b'\n').skip(1).take(NEAR).take_while(of_log);
+    let down = after.split(|b| *b == b'\n').take(NEAR).take_while(of_log);
+    let mut near: Vec<&[u8]> = up.map(|l| unquoted(l).1.trim_ascii_end()).collect();
+    near.reverse();
+    near.extend([text.trim_ascii_end(), unquoted(next).1.trim_ascii_end()]);
+    near.extend(down.map(|l| unquoted(l).1.trim_ascii_end()));
+    let widest = near.iter().map(|l| l.len()).max().unwrap_or(0);
+    let rest = unquoted(next).1.trim_ascii_start();
+    let word = rest.split(|b| *b == b' ').next().unwrap_or(rest);
+    let stamped = |l: &[u8]| is_stamped(l.trim_ascii_start());
+    let goes_on = near.windows(2).filter(|w| stamped(w[0]) && !stamped(w[1])).count();
+    let begins_again = near.windows(2).any(|w| !stamped(w[0]) && stamped(w[1]));
+    unquoted(next).0 == marks
+        && (NARROW..=WIDEST).contains(&widest)
+        && text.trim_ascii_end().len() + 1 + word.len() > widest
+        && goes_on > usize::from(stamped(text))
+        && begins_again
+}
 
 /// Whether a message ends in a number after which the core says no more
 /// (drivers/base/power/main.c:pm_dev_err, __initcall_report), or with the time of a phase
@@ -148,7 +178,8 @@ impl Joiner {
             let end = memchr::memchr(b'\n', rest);
             let next = &rest[..end.unwrap_or(rest.len())];
             let after = end.map_or(&[][..], |e| &rest[e + 1..]);
-            let wide = may_go_on(last, next) && !is_complete(self.whole.trim_ascii_end());
+            let full = may_go_on(last, next) || fresh && is_full(before, last, next, after);
+            let wide = full && !is_complete(self.whole.trim_ascii_end());
             if !(wide || cut) || !is_rest(last, next) {
                 break;
             }
@@ -330,6 +361,31 @@ pub(super) mod tests {
         let waits = "[   25.474071][   T55] platform fe0a0000.hdmi: deferred probe pending: wait for supplier";
         assert_eq!(whole("", waits, "/i2c@fdd40000/pmic@20/regulators/LDO_REG9\n"), 1);
         assert_eq!(whole("", complete, "/sys/power/state was written\n"), 0);
+    }
+
+    #[test]
+    fn a_log_that_was_wrapped_narrow_tells_its_width() {
+        let lines = [
+            "> [   15.120044] platform 21.elm: deferred",
+            "> probe pending: platform: supplier 20.oak",
+            "> not ready",
+            "> [   15.120100] platform 20.oak: deferred",
+            "> probe pending: oak: no parent",
+            "> [   15.200000] x",
+        ];
+        let whole = |from: usize, lines: &[&str]| {
+            let text = lines.join("\n");
+            let at = lines[..from].iter().map(|l| l.len() + 1).sum::<usize>();
+            let (before, rest) = text.as_bytes().split_at(at);
+            let end = memchr::memchr(b'\n', rest).expect("a line");
+            let mut joiner = Joiner::default();
+            joiner.whole(before, &rest[..end], &rest[end + 1..]).map_or(0, |(_, n)| n)
+        };
+        assert_eq!((whole(0, &lines), whole(3, &lines)), (2, 1));
+        let wide = "> [   15.110000] the same log has a line that is wider than any of these";
+        assert_eq!(whole(1, &[&[wide], &lines[..]].concat()), 0);
+        let prose = ["[   15.120044] platform 21.elm: deferred", "and then it hung", "", "x"];
+        assert_eq!(whole(0, &prose), 0);
     }
 
     #[test]

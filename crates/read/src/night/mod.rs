@@ -309,7 +309,13 @@ impl Reading {
             .and_then(|n| count::of_file(file, n))
             .or_else(|| machine::of_file(file, text))
             .or_else(|| charge::of_file(file, text));
-        let Some(fact) = fact.map(|f| self.with_time(f)) else { return false };
+        let Some(fact) = fact.map(|f| self.with_time(f)) else {
+            // The number of a file that nobody knows: the line below is of the next.
+            if self.files.len() > 1 && count::alone(text.trim()).is_some() {
+                self.files.remove(0);
+            }
+            return false;
+        };
         let file = self.files.remove(0);
         self.push(at, &format!("{file}: {}", text.trim()), fact);
         self.again = self.files.is_empty().then_some((file, at));
