@@ -35,7 +35,7 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether the lines of a log among `lines` have `mark` behind them.
-fn is_around<'a>(lines: &mut dyn Iterator<Item = &'a [u8]>, mark: &[u8]) -> bool {
+fn is_around(lines: &mut dyn Iterator<Item = &[u8]>, mark: &[u8]) -> bool {
     let with: Vec<(bool, &[u8])> = lines.map(|l| (within(l, mark).is_some(), l)).collect();
     if with.iter().filter(|l| l.0).count() < LEAST {
         return false;
