@@ -26,6 +26,7 @@ mod hibernate;
 mod idle_words;
 mod kinds;
 mod kinds_posted;
+mod kinds_told;
 mod late;
 mod logs;
 mod machine;

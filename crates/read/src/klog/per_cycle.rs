@@ -10,6 +10,9 @@ use std::collections::HashMap;
 /// A callback that has not ended: which, in what thread, since when.
 pub(super) type OpenCall = (CallRef, i32, Ns);
 
+/// Who stands before a line that a callback returned an error, and the error.
+pub(super) type Returned = (Box<[u8]>, i32);
+
 /// Reset with every cycle.
 #[derive(Default)]
 pub(crate) struct PerCycle {
@@ -87,7 +90,7 @@ pub(crate) struct PerCycle {
     /// The way down was given up.
     pub refusal: Option<Refusal>,
     /// Who stands before the last `…: PM: f(): g returns -16`, and the error.
-    pub(super) returned: Option<(Box<[u8]>, i32)>,
+    pub(super) returned: Option<Returned>,
     /// It is of the core, which gives up then.
     pub(super) core_returned: bool,
     /// The last line that the core has for an attempt that it gives up was there.

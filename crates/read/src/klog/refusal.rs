@@ -9,6 +9,8 @@ use super::clock::CATCHING_UP;
 use super::grain::PAUSE;
 use super::held::Refusal;
 use super::number::number;
+use super::per_cycle::Returned;
+use super::phase;
 use super::prefix::Record;
 use super::stamp;
 use super::state::Log;
@@ -129,12 +131,14 @@ impl Log<'_> {
         }
     }
 
-    /// A line may tell that a callback returned an error, and of whom.
+    /// A line may tell that a callback returned an error, and of whom. The core says it of both
+    /// ways in the same words (drivers/base/power/main.c:dpm_run_callback), and only the name of
+    /// the callback tells them apart: none of the way up ends a sleep.
     pub(super) fn returns(&mut self, text: &[u8]) {
-        if let Some(said) = returned(text) {
-            self.c.core_returned = text::find(text, b"dpm_run_callback(): ").is_some();
-            self.c.returned = Some(said);
-        }
+        let Some((said, function)) = returned(text) else { return };
+        let up = phase::told(function).0 == Some(Direction::Resume);
+        self.c.core_returned = text::find(text, b"dpm_run_callback(): ").is_some();
+        self.c.returned = (!up).then_some(said);
     }
 
     /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.
@@ -391,9 +395,11 @@ impl Log<'_> {
 }
 
 /// Who stands before `…: PM: f(): g returns -16` (drivers/base/power/main.c:
-/// __suspend_report_result), and the error.
-fn returned(text: &[u8]) -> Option<(Box<[u8]>, i32)> {
+/// __suspend_report_result), with the error, and the callback.
+fn returned(text: &[u8]) -> Option<(Returned, &[u8])> {
     let (owner, rest) = text.split_at(text::find(text, b": PM: ")?);
-    let errno = &rest[text::find(rest, b" returns -")? + b" returns ".len()..];
-    Some((owner.into(), i32::try_from(number(errno)?).ok()?))
+    let (function, rest) = rest.split_at(text::find(rest, b" returns -")?);
+    let errno = i32::try_from(number(&rest[b" returns ".len()..])?).ok()?;
+    let function = text::rfind(function, b"): ").map_or(function, |at| &function[at + 3..]);
+    Some(((owner.into(), errno), function))
 }

@@ -513,6 +513,8 @@ fn failure(log: &mut Log<'_>, r: &Record<'_>, stamp: &Stamp<'_>) -> bool {
     let said = Words::known(String::from_utf8_lossy(r.text).into_owned(), r.pairs);
     let Some(refusal) = refusal::of_device(&said) else { return false };
     if refusal.is_up() {
+        // What a callback returned just before is of the same way.
+        log.c.returned = None;
         return log.is_of_another(r, refusal.phase, stamp);
     }
     log.is_piece(stamp);
