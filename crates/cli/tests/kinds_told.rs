@@ -27,3 +27,35 @@ fn a_callback_that_fails_on_the_way_up_ends_no_sleep() {
     );
     says("show", &down, &["aborted by 0000:0a:00.0 (error -5)"], &[]);
 }
+
+#[test]
+fn a_slow_sync_of_a_kernel_that_does_not_measure_it_is_slow() {
+    let behind = "[  130.000300] Freezing user space processes ... (elapsed 0.003 seconds) done.\n\
+        [  130.004000] OOM killer disabled.\n\
+        [  130.010000] Freezing remaining freezable tasks ... (elapsed 0.001 seconds) done.\n\
+        [  130.220000] PM: suspend of devices complete after 200.000 msecs\n\
+        [  130.500000] PM: resume of devices complete after 200.000 msecs\n\
+        [  130.510000] Restarting tasks ... done.\n[  130.520000] PM: suspend exit\n";
+    let entry =
+        "[  100.000000] PM: suspend entry (deep)\n[  100.000100] PM: Syncing filesystems ... ";
+    let split = format!("{entry}\n[  130.000100] done.\n{behind}");
+    let must = "Slow: Writing dirty data took 30.0 s before the sleep";
+    says("check", &split, &[must, "line 3 at 130.000100 s"], &["Nothing wrong"]);
+    let whole = format!("{entry}done.\n{behind}");
+    says(
+        "check",
+        &whole,
+        &[must, "what drivers prepared in it is counted too"],
+        &["Nothing wrong"],
+    );
+    let quick = whole.replace("[  100.0", "[  129.9");
+    says("check", &quick, &["Nothing wrong"], &["Slow"]);
+    // Who is frozen before he reads the end tells nothing of it.
+    let kept = "Mar 04 08:00:00 elm kernel: PM: suspend entry (deep)\n\
+        Mar 04 08:00:00 elm kernel: PM: Syncing filesystems ... \n\
+        Mar 04 08:03:00 elm kernel: PM: done.\n\
+        Mar 04 08:03:00 elm kernel: Freezing user space processes ... (elapsed 0.003 seconds) done.\n\
+        Mar 04 08:03:00 elm kernel: OOM killer disabled.\n";
+    says("check", kept, &[], &["Slow"]);
+    says("show", kept, &["freeze_user"], &["sync"]);
+}

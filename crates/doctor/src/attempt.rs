@@ -22,6 +22,8 @@ pub struct Place {
     pub closed: bool,
     /// Another attempt was under way when this one began.
     pub inside: bool,
+    /// It was given up before the machine slept.
+    pub failed: bool,
     /// How long it synced: less than the kernel prints where that is the sync of an
     /// earlier attempt, which went on (sync is abortable since 6.19).
     pub sync: Ns,
@@ -44,10 +46,25 @@ pub struct Attempt {
     pub closed: bool,
     /// Another attempt was under way when this one began: two writers.
     pub inside: bool,
-    /// What the kernel's sync took, and the message that says so.
-    pub sync: Option<(Ns, usize)>,
+    /// It was given up before the machine slept.
+    pub failed: bool,
+    /// The kernel's sync.
+    pub sync: Option<Sync>,
     /// The console was switched off, so devices were on their way down.
     pub devices: bool,
+}
+
+/// The sync of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// What it took: at most, where its end has no message of its own.
+    pub took: Ns,
+    /// The message that says so, or that it begins.
+    pub from: usize,
+    /// The message by which it was over, the same one where the kernel measures.
+    pub until: usize,
+    /// That is the begin of the freezing: what notifiers took is in it.
+    pub at_most: bool,
 }
 
 /// Attempts of `messages` at `places`, and the parts of some whose beginning is not in the
@@ -96,7 +113,9 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
     let sync = |(i, m): (usize, &Message)| {
         let value = m.says("Filesystems sync: ").then(|| m.after("Filesystems sync: "));
         let value = value.flatten().and_then(seconds);
-        value.filter(|v| *v <= place.sync + LAST_DIGIT).map(|v| (v, first + i))
+        let at = first + i;
+        let sync = |took| Sync { took, from: at, until: at, at_most: false };
+        value.filter(|v| *v <= place.sync + LAST_DIGIT).map(sync)
     };
     let down = |m: &Message| m.has("Suspending console(s)") || m.has("suspend of devices complete");
     Attempt {
@@ -107,9 +126,31 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
         exit: inside.clone().rev().find(is_exit).filter(|_| place.closed).and_then(|m| m.time),
         closed: place.closed,
         inside: place.inside,
-        sync: inside.clone().enumerate().filter_map(sync).next_back(),
+        failed: place.failed,
+        sync: inside
+            .clone()
+            .enumerate()
+            .filter_map(sync)
+            .next_back()
+            .or_else(|| stamped_sync(messages, first, end)),
         devices: inside.clone().any(down),
     }
+}
+
+/// The sync of a kernel that does not measure it, by stamps of its own clock: `Syncing filesystems
+/// ... ` begins it and `done.` ends it. Where both are one line it ends before tasks are frozen,
+/// and notifiers run between (kernel/power/suspend.c:enter_state, suspend_prepare, 2.6.32 to 5.0).
+/// A keeper with a clock of his own may be frozen before he reads the end.
+fn stamped_sync(messages: &[Message], first: usize, end: usize) -> Option<Sync> {
+    let time = |i: usize| messages[i].time.filter(|t| *t <= Ns::CALENDAR);
+    let from = first + messages[first..end].iter().position(|m| m.says("Syncing filesystems"))?;
+    let one_line = messages[from].text.trim_end().ends_with("done.");
+    let ends = |m: &Message| {
+        m.says("Freezing user space") || !one_line && m.text.trim_end().ends_with("done.")
+    };
+    let until = from + 1 + messages[from + 1..end].iter().position(ends)?;
+    let at_most = messages[until].says("Freezing user space");
+    Some(Sync { took: time(until)?.since(time(from)?), from, until, at_most })
 }
 
 /// So many messages at most between two lines of one entry or exit.

@@ -9,7 +9,7 @@ use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
 use crate::track::Tracker;
 use crate::way;
-use dormouse_base::cycle::{Cycle, Mode};
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
@@ -237,6 +237,12 @@ fn place(cycle: &Cycle) -> Place {
         begun: lines.begun,
         closed: lines.closed,
         inside: false,
+        failed: matches!(
+            cycle.outcome,
+            Outcome::AbortedByDevice { .. }
+                | Outcome::AbortedByWakeup
+                | Outcome::FreezeFailed { .. }
+        ),
         sync: cycle.phase(Phase::Sync).map_or(Ns::ZERO, |p| p.duration()),
     }
 }

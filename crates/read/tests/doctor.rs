@@ -58,7 +58,7 @@ const CASES: [(&str, Verdict); 61] = [
     ("is-fz-autofs-lkrg-464", Proven(&["freeze-failed"])),
     ("is-fz-cpuhog-systemd-19308", Proven(&["freeze-failed"])),
     ("is-fz-fuse-keybase-4112", Proven(&["freeze-failed"])),
-    ("is-fz-fuse-syncthing-5020", Proven(&["freeze-failed"])),
+    ("is-fz-fuse-syncthing-5020", Proven(&["freeze-failed", "sync-share"])),
     ("is-fz-pagefault-zulip-37590", Proven(&["freeze-failed"])),
     // A tool's list of prerequisites, all green: the fault is not in it.
     ("is-s2-amd-t14g3-579", Silent),

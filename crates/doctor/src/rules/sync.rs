@@ -1,6 +1,6 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Sync};
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -36,7 +36,7 @@ fn files_frozen(case: &Case, out: &mut Vec<Finding>) {
     let knob = |v: &&Value| v.path == phases::FREEZE_FILES && v.value == "1";
     let Some(knob) = case.values.iter().find(knob) else { return };
     let gap = |a: &Attempt| {
-        let from = a.sync?.1;
+        let from = a.sync?.until;
         let to =
             from + 1 + case.messages[from + 1..a.end].iter().position(|m| m.says("Freezing "))?;
         let [b, e] = [from, to].map(|i| kernel_time(&case.messages[i]));
@@ -192,21 +192,31 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
 
 /// A sync that takes long.
 fn long(case: &Case, out: &mut Vec<Finding>) {
-    let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
-    syncs.sort_by_key(|s| std::cmp::Reverse(s.0));
-    let Some(&(worst, _)) = syncs.first() else { return };
-    let mut times: Vec<Ns> = syncs.iter().map(|s| s.0).collect();
+    let mut syncs: Vec<Sync> = case.attempts.iter().filter_map(|a| a.sync).collect();
+    syncs.sort_by_key(|s| std::cmp::Reverse(s.took));
+    let Some(&Sync { took: worst, at_most, .. }) = syncs.first() else { return };
+    let mut times: Vec<Ns> = syncs.iter().map(|s| s.took).collect();
     let median = middle(&mut times, Ns::mean).unwrap_or_default();
-    if median < LONG && worst < phases::LONG {
+    // Notifiers alone may take half a second.
+    if (median < LONG || at_most) && worst < phases::LONG {
         return;
     }
-    let evidence = lines(syncs.iter().map(|s| &case.messages[s.1]));
-    out.push(took_long(median, syncs.len(), worst).shown_by(evidence));
+    let mut shown: Vec<usize> = syncs.iter().flat_map(|s| [s.from, s.until]).collect();
+    shown.dedup();
+    let evidence = lines(shown.into_iter().map(|i| &case.messages[i]));
+    let f = took_long(median, syncs.len(), worst).shown_by(evidence);
+    out.push(if at_most { with_notifiers(f) } else { f });
     if let Some((kernel, v)) = kernel(case).filter(|k| worst >= phases::LONG && k.0.1 < ABORTABLE) {
-        let mut evidence = lines([&case.messages[syncs[0].1]]);
+        let mut evidence = lines([&case.messages[syncs[0].from]]);
         evidence.push(v);
         out.push(cannot(&kernel.0, worst, evidence));
     }
+}
+
+/// The same where no line tells when the sync ended.
+fn with_notifiers(f: Finding) -> Finding {
+    let f = Finding { confidence: Confidence::Likely, ..f };
+    f.because("This kernel prints begin and end of the sync in one line, so that is the time until tasks were frozen: what drivers prepared in it is counted too.")
 }
 
 /// A sync that takes long: the median of so many, and the longest.
