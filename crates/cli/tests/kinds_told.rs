@@ -59,3 +59,20 @@ fn a_slow_sync_of_a_kernel_that_does_not_measure_it_is_slow() {
     says("check", kept, &[], &["Slow"]);
     says("show", kept, &["freeze_user"], &["sync"]);
 }
+
+#[test]
+fn checks_of_a_report_count_by_their_marks_wherever_it_is_cut() {
+    let head = "\u{1f4bb} Oak Elm 5 (family 25 model 116)\n\u{1f427} Kernel 6.12.1\n\
+        \u{2705} ASPM policy set to 'default'\n";
+    let failed = format!("{head}\u{274c} Elm driver oak not loaded\n\u{2705} SMT enabled\n");
+    let must = ["Risk: The report says that 1 check failed: \"Elm driver oak not loaded\""];
+    says("check", &failed, &must, &["No rule found a fault"]);
+    says("show", &failed, &must, &["nothing to analyse"]);
+    let held = format!(
+        "{head}\u{2705} LPS0 _DSM enabled\n\u{1f5e3} Suspend cycle 1: Started at 2031-01-04 08:41:34\n\
+         \u{1f5e3} Results from last s2idle cycle\n"
+    );
+    says("check", &held, &["None of the report's checks failed (2 hold)", "is not told"], &[]);
+    let other = "My list:\n\u{2705} sound works\n\u{274c} the fan is loud\n";
+    says("check", other, &["no kernel message"], &["check failed"]);
+}

@@ -89,12 +89,17 @@ fn a_report_that_has_checks_alone_is_asked_for_its_cycles() {
         \u{20}   \u{1f6a6} Kernel is tainted: 12288\n";
     let must = ["No rule found a fault. None of the report's checks failed (2 hold)"];
     says("check", text, &must, &["nothing to analyse"]);
-    says("check", text, &["It warns of \"Kernel is tainted: 12288\"", "It has no cycle"], &[]);
+    says(
+        "check",
+        text,
+        &["It warns of \"Kernel is tainted: 12288\"", "It has the results of no cycle"],
+        &[],
+    );
     let failed = text.to_owned() + "    \u{274c} ASPM policy set to 'elm'\n";
     says("check", &failed, &["Risk: The report says that 1 check failed: \"ASPM policy"], &[]);
     let cycle = text.to_owned()
         + "\u{2705} Userspace suspended for 0:05:00\n\u{2705} In a hardware sleep state for 0:04:50 (96.67%)\n";
-    says("check", &cycle, &[], &["It has no cycle"]);
+    says("check", &cycle, &[], &["It has the results of no cycle"]);
 }
 
 #[test]

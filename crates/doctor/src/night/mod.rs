@@ -194,7 +194,6 @@ impl Night {
                     | Fact::Share { .. }
                     | Fact::Latency(_)
                     | Fact::Condition { .. }
-                    | Fact::Report(_)
                     | Fact::Check(Check::Head)
                     | Fact::NotRun
                     | Fact::Verdict { .. }
@@ -202,7 +201,7 @@ impl Night {
                     | Fact::Port(_)
                     | Fact::Android(_)
                     | Fact::Owner(Owner::NoWakeupIrq)
-            )
+            ) || matches!(f, Fact::Report(r) if !matches!(r, Report::Marked(_)))
         };
         self.items.iter().any(|i| judged(&i.fact))
     }

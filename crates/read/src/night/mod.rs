@@ -393,14 +393,11 @@ impl Reading {
             self.push(at, text, fact);
             return Some(0);
         }
-        if tool::begins(lower) {
+        if !self.checks && tool::begins(text, lower) {
             self.checks = true;
             self.push(at, text, Fact::Check(Check::Head));
-            return Some(0);
         }
-        if self.checks
-            && let Some(check) = tool::check(text)
-        {
+        if let Some(check) = tool::check(text) {
             self.push(at, text, Fact::Check(check));
         }
         self.cycles = tool::head(lower).or(self.cycles);

@@ -176,20 +176,35 @@ pub(crate) fn report(text: &str) -> Option<Fact> {
 
 /// `❌ NVMe … not using D3cold`: what the report marks as wrong of how the machine is set up.
 pub(crate) fn marked(text: &str) -> Option<Fact> {
-    let words = text.trim().strip_prefix('\u{274c}')?.trim_start_matches(['\u{fe0f}', ' ']);
+    let words = text.trim().strip_prefix('\u{274c}')?.trim_start_matches(BEHIND_MARK);
     (words.contains(' ')).then(|| Fact::Report(Report::Marked(words.trim().into())))
 }
 
-/// The head of AMD's report, `# s2idle report created on … using amd-s2idle …`
-/// (amd-debug-tools 0.2, templates/md).
-pub(crate) fn begins(lower: &str) -> bool {
-    lower.contains("s2idle report created on ") && lower.contains(" using amd-s2idle")
+/// Whether AMD's report begins with a line, or shows itself: its head, `# s2idle report created on …
+/// using amd-s2idle …` (amd-debug-tools 0.2, templates/md); who quotes a part of it leaves that out,
+/// and the processor and the kernel that it names first, the begin of a cycle, or a check of what
+/// firmware has for s2idle is of it too (prerequisites.py, validator.py).
+pub(crate) fn begins(text: &str, lower: &str) -> bool {
+    if lower.contains("s2idle report created on ") && lower.contains(" using amd-s2idle") {
+        return true;
+    }
+    let text = text.trim();
+    let marked = |mark: char| text.strip_prefix(mark).map(|w| w.trim_start_matches(BEHIND_MARK));
+    let cpu = marked('\u{1f4bb}').is_some_and(|w| w.contains(" (family ") && w.contains(" model "));
+    let kernel = marked('\u{1f427}').is_some_and(|w| w.starts_with("Kernel "));
+    let cycle = marked('\u{1f5e3}')
+        .is_some_and(|w| w.contains("s2idle cycle") || w.contains("Suspend cycle "));
+    let of_firmware = ["LPS0", "FADT", "configured for s2idle"].iter().any(|w| text.contains(w));
+    cpu || kernel || cycle || of_firmware && check(text).is_some()
 }
+
+/// What may stand between a mark and its words.
+const BEHIND_MARK: [char; 2] = ['\u{fe0f}', ' '];
 
 /// A check of the machine in such a report (prerequisites.py: capture_* → record_prereq).
 pub(crate) fn check(text: &str) -> Option<Check> {
     let words = |mark: char| {
-        let words = text.trim().strip_prefix(mark)?.trim_start_matches(['\u{fe0f}', ' ']);
+        let words = text.trim().strip_prefix(mark)?.trim_start_matches(BEHIND_MARK);
         // A report that went through a page has its quotes as names.
         let words = words.replace("&#39;", "'").replace("&quot;", "\"").replace("&amp;", "&");
         Some(words.trim().to_owned()).filter(|w| w.contains(' '))
@@ -306,7 +321,13 @@ mod tests {
         let mark = Report::Marked("NVMe Oak 1 not using D3cold".into());
         assert_eq!(marked("❌ NVMe Oak 1 not using D3cold"), Some(Fact::Report(mark)));
         assert_eq!(marked("✅ NVMe Oak 1 uses D3cold"), None);
+        let begins = |text: &str| begins(text, &text.to_ascii_lowercase());
         assert!(begins("# s2idle report created on 2031-01-02 using amd-s2idle 0.2.20"));
+        assert!(begins("💻 Oak Elm 5 (family 25 model 116)"));
+        assert!(begins("  ❌ System isn't configured for s2idle in firmware setup"));
+        for other in ["💻 my laptop", "🐧 Linux works", "✅ sound works", "LPS0 is set"] {
+            assert!(!begins(other), "{other}");
+        }
         assert_eq!(check("    ✅ SMT enabled"), Some(Check::Held));
         let warned = Check::Warned("Kernel is 'tainted'".into());
         assert_eq!(check("🚦 Kernel is &#39;tainted&#39;"), Some(warned));

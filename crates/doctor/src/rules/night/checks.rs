@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::night::report::{Check, Report};
+use crate::night::round::End;
 use crate::night::{Fact, Item};
 
 /// So many checks of one kind are told.
@@ -12,7 +13,9 @@ const MOST: usize = 3;
 fn has_cycles(case: &Case) -> bool {
     let cycle = |f: &Fact| match f {
         Fact::Report(r) => !matches!(r, Report::Marked(_)),
-        Fact::Slept(_) | Fact::Clock { .. } | Fact::Round(_) | Fact::Verdict { .. } => true,
+        // A line that only begins one has no result.
+        Fact::Round(r) => r.end != End::Unknown,
+        Fact::Slept(_) | Fact::Clock { .. } | Fact::Verdict { .. } => true,
         _ => false,
     };
     !case.attempts.is_empty()
@@ -30,8 +33,8 @@ fn told<'a>(all: &[(&'a Item, &str)]) -> (String, Vec<&'a Item>) {
     (format!("{}{more}", words.join(", ")), all.iter().take(MOST).map(|c| c.0).collect())
 }
 
-/// The checks that AMD's report has of a machine (amd-debug-tools 0.2, prerequisites.py), and that
-/// it has nothing else.
+/// The checks that AMD's report has of a machine (amd-debug-tools 0.2, prerequisites.py), by their
+/// marks, where it has the results of no cycle.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let checks: Vec<(&Item, &Check)> = case
         .night
@@ -41,7 +44,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         })
         .collect();
     let Some((head, _)) = checks.iter().find(|c| *c.1 == Check::Head) else { return };
-    if has_cycles(case) {
+    if has_cycles(case) || checks.iter().all(|c| *c.1 == Check::Head) {
         return;
     }
     let held = checks.iter().filter(|c| *c.1 == Check::Held).count();
@@ -67,7 +70,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if !warned.is_empty() {
         text += &format!(" It warns of {odd}.");
     }
-    text += " It has no cycle, so it shows nothing of a sleep.";
+    text += " It has the results of no cycle, so whether the hardware slept is not told.";
     let mut evidence = vec![Evidence::from(*head)];
     evidence.extend(shown.into_iter().map(Evidence::from));
     out.push(
