@@ -76,3 +76,27 @@ fn checks_of_a_report_count_by_their_marks_wherever_it_is_cut() {
     let other = "My list:\n\u{2705} sound works\n\u{274c} the fan is loud\n";
     says("check", other, &["no kernel message"], &["check failed"]);
 }
+
+#[test]
+fn answers_to_requests_are_told_each_with_its_reason() {
+    let via = |why: &str| format!("Failed to suspend system via logind: {why}\n");
+    let masked = via("Unit systemd-logind.service is masked.");
+    let verb = via("Sleep verb \"suspend\" not supported");
+    let must = [
+        "systemctl could not reach logind to put the machine to sleep: \"Unit systemd-logind",
+        "Later in the text logind refused to put the machine to sleep: \"Sleep verb",
+        "this kernel offers no suspend",
+    ];
+    let both = format!("First:\n{masked}After that:\n{verb}");
+    says("check", &both, &must, &["2 times"]);
+    says("check", &verb, &["/sys/power/state"], &["/proc/swaps"]);
+    let twice = via("Access denied").repeat(2);
+    says("check", &twice, &["2 times: \"Access denied\""], &["Later"]);
+    let verbs = "Call to Suspend failed: Access denied\nCall to Hibernate failed: Access denied\n";
+    says(
+        "check",
+        verbs,
+        &["to put the machine to sleep: ", "to hibernate the machine: "],
+        &["2 times"],
+    );
+}

@@ -144,7 +144,7 @@ fn elogind_refuses_in_words_of_its_own() {
     let refused = "$ loginctl suspend\nFailed to suspend system via elogind: Access denied\n";
     says("check", refused, &["elogind refused to put the machine to sleep"], &[]);
     let silent = refused.replace("Access denied", "Connection timed out");
-    says("check", &silent, &["elogind gave no answer"], &["No kernel was asked"]);
+    says("check", &silent, &["elogind gave no answer"], &["The kernel was not asked"]);
     let log = "Mar 03 10:00:08 elm kernel: PM: suspend entry (deep)\n\
         Mar 03 10:00:09 elm kernel: Filesystems sync: 1.021 seconds\n\
         Mar 03 10:00:33 elm loginctl[944]: Failed to suspend system via elogind: Connection timed out\n";

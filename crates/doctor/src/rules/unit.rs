@@ -265,10 +265,66 @@ pub(super) fn is_unanswered(why: &str) -> bool {
     why.starts_with("Connection timed out")
 }
 
+/// Whether a request did not reach who was to answer it: what systemd and the bus say of a service
+/// that cannot be started (systemd, src/core/dbus-unit.c: "Unit %s is masked.", "Unit %s not
+/// found."; D-Bus: "The name … was not provided by any .service files").
+fn is_unreached(why: &str) -> bool {
+    let unit = why.starts_with("Unit ") && ["masked.", "found."].iter().any(|w| why.ends_with(w));
+    unit || why.contains("was not provided by any .service files")
+}
+
+/// Whether the machine does not offer what was asked for (systemd, src/login/logind-dbus.c: "Sleep
+/// verb '%s' is not configured or configuration is not supported by kernel"; older: `Sleep verb
+/// "%s" not supported`).
+fn is_not_offered(why: &str) -> bool {
+    why.starts_with("Sleep verb ") && why.contains("not supported")
+}
+
+/// Answers to requests of one kind with one reason.
+struct Answer<'a> {
+    first: &'a Message,
+    hibernates: bool,
+    why: &'a str,
+    times: usize,
+}
+
+impl Answer<'_> {
+    fn sentence(&self) -> String {
+        let Answer { first, hibernates, why, times } = self;
+        let who = if first.has(VIA[1]) { "elogind" } else { "logind" };
+        let what = if *hibernates { "hibernate the machine" } else { "put the machine to sleep" };
+        let often = say::and_times(*times);
+        match () {
+            () if is_unanswered(why) => format!(
+                "{who} gave no answer to the request to {what}{often}: \"{why}\". Whether the kernel was asked, that line does not tell."
+            ),
+            () if is_unreached(why) => format!(
+                "systemctl could not reach {who} to {what}{often}: \"{why}\". The kernel was not asked."
+            ),
+            () => format!("{who} refused to {what}{often}: \"{why}\". The kernel was not asked."),
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match () {
+            () if is_not_offered(self.why) && !self.hibernates => {
+                "See cat /sys/power/state: without mem and freeze this kernel offers no suspend, as on some boards, in containers and in virtual machines; that is no fault of the hardware. If one is there, see AllowSuspend= and its like in /etc/systemd/sleep.conf."
+            }
+            () if is_unreached(self.why) => {
+                "Look at that service: systemctl status systemd-logind (systemctl unmask, if it is masked), then ask again."
+            }
+            () if self.hibernates => {
+                "The log of logind says more of it (journalctl -b -u systemd-logind); compare /proc/swaps, resume= of the command line and /sys/power/resume."
+            }
+            () => "The log of logind says more of it (journalctl -b -u systemd-logind).",
+        }
+    }
+}
+
 /// What `systemctl` prints of a request that logind refused
 /// (systemd, src/systemctl/systemctl-logind.c: "Call to %s failed: %s" and "Failed to %s system
 /// via logind: %s"; elogind's elogind_reboot has its own name there): no unit was started for it, unless
-/// the answer alone did not come.
+/// the answer alone did not come. Each reason is told by itself, and the last one stands.
 fn answered(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| f.id == "write-refused")
         || case.way.steps.iter().any(|s| s.kind == Kind::Refused)
@@ -284,40 +340,36 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
         "suspend",
         "hibernate",
     ];
-    let said = |m: &'_ Message| {
-        let text = m.text.trim();
+    fn said(text: &str) -> Option<(&str, &str)> {
+        let text = text.trim();
         let called = text.strip_prefix("Call to ").and_then(|r| r.split_once(" failed: "));
         let asked = || {
             let request = text.strip_prefix("Failed to ")?;
             VIA.iter().find_map(|via| request.split_once(via))
         };
-        let (verb, why) = called.or_else(asked)?;
-        (VERBS.contains(&verb) && !why.is_empty()).then(|| (verb.to_string(), why.to_string()))
-    };
+        called.or_else(asked).filter(|(verb, why)| VERBS.contains(verb) && !why.is_empty())
+    }
     let words = ["Call to ", VIA[0], VIA[1]];
-    let all: Vec<_> = case.messages.having_any(&words).collect();
-    let all: Vec<_> = all.into_iter().filter_map(|(_, m)| Some((m, said(m)?))).collect();
-    let Some((first, (verb, why))) = all.first() else { return };
-    let what = if verb.contains("ibernate") {
-        "hibernate the machine"
-    } else {
-        "put the machine to sleep"
-    };
-    let swaps = if why.contains("swap") { swap::rows(case) } else { Vec::new() };
+    let mut answers: Vec<Answer<'_>> = Vec::new();
+    for (_, first) in case.messages.having_any(&words) {
+        let Some((verb, why)) = said(&first.text) else { continue };
+        let hibernates = verb.contains("ibernate");
+        match answers.iter_mut().find(|a| a.hibernates == hibernates && a.why == why) {
+            Some(same) => same.times += 1,
+            None => answers.push(Answer { first, hibernates, why, times: 1 }),
+        }
+    }
+    let Some(last) = answers.last() else { return };
+    let lacks_swap = answers.iter().any(|a| a.why.contains("swap"));
+    let swaps = if lacks_swap { swap::rows(case) } else { Vec::new() };
     let (free, shown) = swap::free(case, &swaps);
-    let who = if first.has(VIA[1]) { "elogind" } else { "logind" };
-    let often = say::and_times(all.len());
-    let text = match is_unanswered(why) {
-        true => format!(
-            "{who} gave no answer to the request to {what}{often}: \"{why}\". Whether the kernel was asked, that line does not tell."
-        ),
-        false => format!("{who} refused to {what}{often}: \"{why}\". No kernel was asked.{free}"),
-    };
+    let told: Vec<String> = answers.iter().map(Answer::sentence).collect();
+    let text = told.join(" Later in the text ");
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
-        .says(text)
-        .look("The log of logind says more of it (journalctl -b -u systemd-logind); for hibernation compare /proc/swaps, resume= of the command line and /sys/power/resume.")
-        .times(all.len())
-        .shown_by(lines([*first].into_iter().chain(shown)));
+        .says(format!("{text}{free}"))
+        .look(last.advice())
+        .times(answers.iter().map(|a| a.times).sum())
+        .shown_by(lines(answers.iter().map(|a| a.first).chain(shown)));
     out.push(f);
 }
 
