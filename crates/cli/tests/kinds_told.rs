@@ -100,3 +100,26 @@ fn answers_to_requests_are_told_each_with_its_reason() {
         &["2 times"],
     );
 }
+
+#[test]
+fn a_finding_of_another_sort_hides_no_machine_that_dies() {
+    let said =
+        "My elm reboots instead of waking up from suspend, black screen, hard reset needed.\n\n";
+    let trouble = "trouble that no finding explains";
+    for shown in [
+        "[  10.000000] PM: suspend debug: Waiting for 5 second(s).\n",
+        "[  96.844864] PM: Device alarmtimer failed to suspend: error -16\n",
+        "/sys/power/mem_sleep: [s2idle] deep\n",
+        "[  100.000000] PM: suspend entry (deep)\n\
+         [  100.010000] PM: Wakeup pending, aborting suspend\n[  100.020000] PM: suspend exit\n",
+    ] {
+        says("check", &format!("{said}{shown}"), &[trouble], &[]);
+        says("check", &format!("This is my elm after a day.\n\n{shown}"), &[], &[trouble]);
+    }
+    // What kills a machine explains it.
+    let crash = sleep(
+        "[  101.000000] BUG: kernel NULL pointer dereference, address: 0000000000000010\n\
+         [  101.000010] RIP: 0010:elm_read+0xdf/0xf0 [elm]\n",
+    );
+    says("check", &format!("{said}{crash}"), &["crashed"], &[trouble]);
+}

@@ -47,6 +47,21 @@ const DEAD: [&str; 19] = [
 ];
 /// When it is.
 const AFTER: &str = "after resum|after suspend|after sleep|after wak|after s2idle|after s3|after a suspend|after hibernat|after a sleep|on resume|on wake|upon resume|upon wak|when resum|when wak|when it wakes|following suspend|following a suspend|following a sleep|following resume|woken up|from suspend|from sleep|from s3|from hibernat|post-resume|post-suspend";
+/// Words for trouble of whatever kind, which behind a sleep is of it.
+const TROUBLES: [&str; 12] = [
+    "problem",
+    "problems",
+    "issue",
+    "issues",
+    "trouble",
+    "troubles",
+    "artifacts",
+    "artefacts",
+    "glitch",
+    "glitches",
+    "lost",
+    "loses",
+];
 /// So many words further on stands what did not come to be.
 const FAR: usize = 7;
 /// Of what is so no more it stands beside.
@@ -104,7 +119,13 @@ fn is_dead(lower: &str) -> bool {
     // A fault that is gone is none.
     let fault = "bug|flicker|problem|issue|error|noise|warning|message|theme|delay|lag";
     let gone = at.is_some_and(|at| words[at] == "gone") && has(lower, fault);
-    at.is_some_and(|at| !denied(at)) && !gone && has(lower, AFTER)
+    let over = |at: usize| {
+        let mut next = words[at + 1..].iter().take(3);
+        next.any(|w| NEVER.contains(w) || matches!(*w, "gone" | "away" | "over" | "went"))
+    };
+    let mut troubles = (0..words.len()).filter(|at| TROUBLES.contains(&words[*at]));
+    let troubled = troubles.any(|at| !denied(at) && !over(at));
+    (at.is_some_and(|at| !denied(at)) && !gone || troubled) && has(lower, AFTER)
 }
 
 /// The sentence of a writer that says so, and its line.
@@ -191,7 +212,7 @@ fn is_missing(words: &[&str]) -> bool {
 }
 
 /// That a battery is used up.
-const DRAINS: &str = "drain|loses|lost|losing|is empty|was empty|is dead|was dead|went from|goes from|dropped|drops|fell from|falls from|down to|went down";
+const DRAINS: &str = "drain|loses|lost|losing|is empty|was empty|battery empty|battery dead|is dead|was dead|went from|goes from|dropped|drops|fell from|falls from|down to|went down";
 
 /// What a machine does that did not sleep or wake well.
 const BREAKS: [&str; 13] = [
@@ -217,7 +238,8 @@ const FAILS: [&str; 9] =
 /// What something does that does not answer, a few words before the sleep that it is in.
 const TIMES_OUT: [&str; 4] = ["timeout", "timeouts", "times", "timed"];
 
-fn of_sleep(w: &str) -> bool {
+/// Whether a word, in small letters, is of a sleep.
+pub(crate) fn is_of_sleep(w: &str) -> bool {
     ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
         .iter()
         .any(|s| w.starts_with(s))
@@ -251,7 +273,7 @@ pub(crate) fn praises(lower: &str) -> bool {
 fn is_in_use(words: &[&str], lower: &str) -> bool {
     let does = words.iter().enumerate().filter(|(_, w)| **w == "while").any(|(at, _)| {
         let mut next = words[at + 1..].iter().take(3);
-        next.any(|w| w.ends_with("ing") && !of_sleep(w))
+        next.any(|w| w.ends_with("ing") && !is_of_sleep(w))
     });
     does || has(lower, "not in sleep|not while asleep")
 }
@@ -260,7 +282,7 @@ fn is_in_use(words: &[&str], lower: &str) -> bool {
 fn denies(words: &[&str], far: usize, others: &[&str]) -> bool {
     words.iter().enumerate().any(|(at, w)| {
         let mut next = words[at + 1..].iter().take(far);
-        NEVER.contains(w) && next.any(|w| of_sleep(w) || others.contains(w))
+        NEVER.contains(w) && next.any(|w| is_of_sleep(w) || others.contains(w))
     })
 }
 
@@ -304,7 +326,7 @@ pub(crate) fn complains(lower: &str) -> bool {
         && !words.contains(&"never");
     let never = denies(&words, FAR, &[]);
     // "It no longer suspends" is one, "it no longer wakes by itself" and "hangs" are none.
-    let no_longer = words.windows(3).any(|w| w[0] == "no" && w[1] == "longer" && of_sleep(w[2]));
+    let no_longer = words.windows(3).any(|w| w[0] == "no" && w[1] == "longer" && is_of_sleep(w[2]));
     if has(lower, "no longer|any more|anymore|any longer") {
         let near = denies(&words, BESIDE, &DOES);
         return (near || no_longer) && sleeps && !by_itself;
@@ -312,7 +334,11 @@ pub(crate) fn complains(lower: &str) -> bool {
     let battery = lower.contains("batter") || lower.contains('%');
     let drains = battery
         && has(lower, DRAINS)
-        && (sleeps || has(lower, "overnight|over night|in the bag|in my bag|in a bag"))
+        && (sleeps
+            || has(
+                lower,
+                "overnight|over night|in the bag|in my bag|in a bag|every morning|each morning|next morning|by morning",
+            ))
         && !is_in_use(&words, lower);
     let costly = sleeps
         && !has(lower, "no more|no longer|not |n't ")
@@ -327,7 +353,7 @@ pub(crate) fn complains(lower: &str) -> bool {
         let next: Vec<&&str> = words[at + 1..].iter().take(2).collect();
         let is = next.first().is_some_and(|w| matches!(**w, "is" | "are"));
         let said = if is { next.get(1) } else { next.first() };
-        of_sleep(w) && said.is_some_and(|w| FAILS.contains(w))
+        is_of_sleep(w) && said.is_some_and(|w| FAILS.contains(w))
     });
     // "Reset timeout during s2idle resume", "which times out on resume".
     let times_out = words.iter().enumerate().any(|(at, w)| {
@@ -335,20 +361,20 @@ pub(crate) fn complains(lower: &str) -> bool {
             !w.starts_with("time") || w.starts_with("timeout") || words.get(at + 1) == Some(&"out");
         let mut next = words[at + 1..].iter().take(FAR);
         let inside = next.clone().any(|w| matches!(*w, "during" | "on" | "in" | "after" | "upon"));
-        TIMES_OUT.contains(w) && out && inside && next.any(|w| of_sleep(w))
+        TIMES_OUT.contains(w) && out && inside && next.any(|w| is_of_sleep(w))
     });
     let again = has(lower, "immediate suspend|immediate sleep|immediate wake|immediate resume");
     let broken = times_out
         || again
         || sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS))
         || fails;
-    let named = sleeps || words.iter().any(|w| of_sleep(w));
+    let named = sleeps || words.iter().any(|w| is_of_sleep(w));
     let late = named && (has(lower, LATE) || takes_long(&words));
     // Hot or loud, though it sleeps.
     let awake = sleeps
         && has(
             lower,
-            "keep spinning|keeps spinning|stays hot|is hot|burning hot|fans run|fan runs|fans stay on|fan stays on",
+            "keep spinning|keeps spinning|at full speed|stays hot|is hot|burning hot|fans run|fan runs|fans stay on|fan stays on",
         );
     wakes
         || awake && !is_in_use(&words, lower)
@@ -410,6 +436,12 @@ mod tests {
             "takes 40 seconds to wake up from sleep",
             "mt0e: no wi-fi after suspend",
             "the hang of 6.8 is solved, but now the wifi is gone after resume",
+            "trackpad and touchscreen problems after hibernation",
+            "issue with wifi after sleep",
+            "bluetooth lost after suspend",
+            "fan spins at full speed after resume",
+            "weird display artifacts after wake",
+            "battery empty every morning",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -434,6 +466,10 @@ mod tests {
             "i could not reproduce the hang on resume",
             "wifi was never gone after resume",
             "no wifi problems after resume",
+            "the issue after suspend went away",
+            "the problem is not there after resume",
+            "i lost my key after i had put it to sleep, on the train",
+            "the fan spins at full speed while i compile",
             "no error in the log after suspend",
             "low power consumption in suspend",
             "no more high power consumption in suspend",

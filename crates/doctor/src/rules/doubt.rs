@@ -4,7 +4,7 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::complaint::{complains, is_calmed, praises};
+use crate::complaint::{complains, is_calmed, is_of_sleep, praises};
 use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -18,13 +18,30 @@ use dormouse_base::phase::Direction;
 /// The name of the rule.
 pub(crate) const DOUBT: &str = "no-all-clear";
 
-/// Where all that was found is good to know, what speaks against an all-clear.
+/// Findings that may be broken or a risk, and explain no machine that dies: how deep it slept and
+/// what that cost, clocks, settings, wakeups, and devices that stay awake.
+const NO_DEATH: [&str; 9] = [
+    "mode-",
+    "clock-",
+    "knob-",
+    "wake-",
+    "night-",
+    "abort-wakeup",
+    "abort-source-",
+    "rpm-forbidden",
+    "rpm-usage-held",
+];
+
+/// What speaks against an all-clear where all that was found is good to know, and trouble of a
+/// sort that nothing of what was found can explain.
 pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     // What is slow explains no failure.
-    if found.iter().any(|f| !matches!(f.level, Level::Note | Level::Slow)) {
+    let mut grave = found.iter().filter(|f| !matches!(f.level, Level::Note | Level::Slow));
+    let other = grave.clone().next().is_some();
+    if !grave.all(|f| NO_DEATH.iter().any(|id| f.id.starts_with(id))) {
         return None;
     }
-    let slow = found.iter().any(|f| f.level == Level::Slow);
+    let slow = other || found.iter().any(|f| f.level == Level::Slow);
     // Of what is over it was told how it ended.
     let over = found.iter().any(|f| f.over);
     let cut = case.attempts.iter().rfind(|a| !a.inside).filter(|_| !over && !slow);
@@ -41,13 +58,15 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
             f.area == Area::Mode || image || f.id == "wake-armed"
         });
     let told = trouble(case)
-        .filter(|_| slept && earlier::closed(case).is_none() && !is_calmed(case))
+        .filter(|t| slept || names_a_sleep(t.1))
+        .filter(|_| earlier::closed(case).is_none() && !is_calmed(case))
         .filter(|t| {
             let lower = t.1.to_ascii_lowercase();
             let of_cost = ["drain", "batter", "lost ", "loses", "losing", "%", "consum", "power"];
             !(cost && of_cost.iter().any(|w| lower.contains(w)))
         })
-        .filter(|t| !slow || tells_of_failure(t.1))
+        .filter(|t| !other || tells_of_death(t.1))
+        .filter(|t| other || !slow || tells_of_failure(t.1))
         // What a finding names is explained by it.
         .filter(|t| !names(t.1).any(|n| found.iter().any(|f| f.sentence.contains(n))));
     let mut words = Vec::new();
@@ -64,7 +83,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     let foreign = is_foreign(case).filter(|_| slept && told.is_none() && !slow);
     if let Some(m) = foreign {
         words.push(format!(
-            "The writer's words (line {}) are in a script that no rule reads: what he complains of is not known.",
+            "The writer's words (line {}) are in a language that no rule reads: what he complains of is not known.",
             m.line
         ));
     }
@@ -96,9 +115,32 @@ const MOST: usize = 160;
 fn tells_of_failure(said: &str) -> bool {
     let lower = said.to_ascii_lowercase();
     let slow = ["slow", "take", "took", "long", "delay", "second", "minute"];
-    let fails =
-        ["fail", "not resume", "n't resume", "not wake", "n't wake", "hang", "freez", "crash"];
-    fails.iter().any(|w| lower.contains(w)) && !slow.iter().any(|w| lower.contains(w))
+    (lower.contains("fail") || tells_of_death(said)) && !slow.iter().any(|w| lower.contains(w))
+}
+
+/// Whether a sentence says that the machine died, or had to be switched off.
+fn tells_of_death(said: &str) -> bool {
+    const DIES: [&str; 17] = [
+        "not resume",
+        "n't resume",
+        "not wake",
+        "n't wake",
+        "never wakes",
+        "hang",
+        "freez",
+        "crash",
+        "reboot",
+        "panic",
+        "black screen",
+        "stays black",
+        "goes black",
+        "hard reset",
+        "power button",
+        "locks up",
+        "power off",
+    ];
+    let lower = said.to_ascii_lowercase();
+    DIES.iter().any(|w| lower.contains(w))
 }
 
 /// What a sentence names besides plain words: `foo-bar`, `baz.service`, `0000:00:14.0`.
@@ -207,7 +249,7 @@ const TROUBLE: [&str; 44] = [
 ];
 
 /// Words of a sentence that asks, wishes, or tells that it is over.
-const NOT: [&str; 26] = [
+const NOT: [&str; 25] = [
     "?",
     "how to ",
     "in case ",
@@ -229,7 +271,6 @@ const NOT: [&str; 26] = [
     "should",
     "avoid",
     "prevent",
-    "instead of",
     "works",
     "previously",
     "used to",
@@ -289,7 +330,10 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
                 None if most > TROUBLE.len() && complains(&lower) => (TROUBLE.len(), 0),
                 None => continue,
             };
-            if !NOT.iter().any(|w| lower.contains(w)) {
+            // "It reboots instead of waking" tells what is.
+            let wish =
+                lower.split("instead of ").nth(1).is_some_and(|w| !is_of_sleep(first_word(w)));
+            if !wish && !NOT.iter().any(|w| lower.contains(w)) {
                 best = Some((rank, m, said, end));
             }
         }
@@ -300,6 +344,15 @@ fn trouble(case: &Case) -> Option<(&Message, &str)> {
         let from = said[from..].find(' ').filter(|_| from > 0).map_or(from, |b| from + b);
         (m, said[from..].trim())
     })
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(' ').next().unwrap_or_default()
+}
+
+/// Whether a sentence names a sleep, so that its trouble is of one.
+fn names_a_sleep(said: &str) -> bool {
+    said.to_ascii_lowercase().split(|c: char| !c.is_ascii_alphanumeric()).any(is_of_sleep)
 }
 
 /// Whether what follows `before` is said not to be: a word of denial is one of the last.
@@ -406,8 +459,36 @@ mod tests {
             "Power cycle: 3, had to reboot: 1",
             "This is not a battery drain, says the meter.",
             "There was no black screen this time, all is well.",
+            "I want it to sleep instead of hangs by the dozen.",
         ] {
             assert_eq!(with(fine), None, "{fine}");
         }
+    }
+    #[test]
+    fn a_finding_of_another_sort_hides_no_machine_that_dies() {
+        let with = |words: &str, id: &'static str, level: Level| {
+            let said = [(Trust::Logged, "PM: suspend entry (deep)"), (Trust::Prose, words)];
+            let message = |(i, (trust, text)): (usize, &(Trust, &str))| Message {
+                line: i as u64 + 1,
+                time: None,
+                second: None,
+                text: (*text).into(),
+                trust: *trust,
+            };
+            let case = Case::new(said.iter().enumerate().map(message).collect(), &[]);
+            let found = Finding::new((id, Area::Mode, level), Confidence::Certain);
+            super::judge(&case, &[found]).is_some()
+        };
+        let dies = "My elm reboots instead of waking up from suspend, black screen.";
+        for id in ["knob-pm-test", "mode-name-only", "abort-wakeup", "rpm-forbidden"] {
+            assert!(with(dies, id, Level::Risk), "{id}");
+        }
+        assert!(with(dies, "clock-alarm-abort", Level::Note));
+        assert!(!with(dies, "phase-crash", Level::Broken), "that explains it");
+        assert!(!with(
+            "Yet the battery still drains at 3 W in the night.",
+            "mode-name-only",
+            Level::Risk
+        ));
     }
 }
