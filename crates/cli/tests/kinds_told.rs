@@ -123,3 +123,15 @@ fn a_finding_of_another_sort_hides_no_machine_that_dies() {
     );
     says("check", &format!("{said}{crash}"), &["crashed"], &[trouble]);
 }
+
+#[test]
+fn tasks_that_are_frozen_for_a_module_are_of_no_attempt() {
+    let line = "[ 5000.000000] Freezing of tasks failed after 20.010 seconds (1 tasks refusing to freeze, wq_busy=0):\n";
+    let module = format!("When I rmmod oak I get\n{line}");
+    let shows = ["1 task did not freeze in 20.0 s", "The text shows no sleep"];
+    says("check", &module, &shows, &["attempt to sleep"]);
+    says("show", &module, &shows[..1], &["sleep failed"]);
+    let sleeps = format!("When I suspend after rmmod oak I get\n{line}");
+    says("check", &sleeps, &["1 attempt to sleep"], &["The text shows no sleep"]);
+    says("check", line, &["1 attempt to sleep"], &["The text shows no sleep"]);
+}

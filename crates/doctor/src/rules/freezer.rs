@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task as Named};
-use crate::message::{Message, seconds};
+use crate::message::{Message, Trust, seconds};
 use crate::stack::{self, Task};
 use crate::trouble::{Kind, Trouble, troubles};
 use crate::way;
@@ -359,9 +359,24 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .shown_by(lines(bare.iter().map(|f| &case.messages[f.at])));
         out.push(f);
     }
+    of_a_module(case, out);
     aborted(case, out);
     user_slice(case, out);
     slow(case, out);
+}
+
+/// Says of tasks that did not freeze that no sleep is there, where the writer's words are of a
+/// module or of kexec and the text shows no attempt: those freeze tasks too
+/// (kernel/power/process.c:freeze_processes, kernel/kexec_core.c:kernel_kexec).
+fn of_a_module(case: &Case, out: &mut [Finding]) {
+    const WORDS: [&str; 5] = ["rmmod ", "insmod ", "modprobe ", " unload", "kexec"];
+    let named = |m: &Message| m.trust == Trust::Prose && WORDS.iter().any(|w| m.has(w));
+    if !case.attempts.is_empty() || !case.parts.is_empty() || !case.messages.iter().any(named) {
+        return;
+    }
+    for f in out.iter_mut().filter(|f| matches!(f.id, "freeze-failed" | "freeze-retry-loop")) {
+        f.sentence += " The text shows no sleep: a module that is loaded or unloaded may freeze tasks too, and kexec does.";
+    }
 }
 
 /// Freezing that a wakeup ended after so long was held up by somebody.

@@ -1,5 +1,6 @@
 //! What a log keeps until it knows what it belongs to.
 
+use super::prefix::Record;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 
@@ -75,4 +76,24 @@ pub(super) struct Place {
     pub(super) way: Option<usize>,
     /// The last line with a time.
     pub(super) stamped: u64,
+    /// The words above name a sleep.
+    sleep: bool,
+    /// They name a module that is loaded or unloaded, or another kernel that is started.
+    module: bool,
+}
+
+impl Place {
+    /// Takes in words that are no message.
+    pub(super) fn words(&mut self, r: &Record<'_>) {
+        const SLEEP: [&[u8]; 5] = [b"uspend", b"leep", b"ibernat", b"esume", b"tandby"];
+        const MODULE: [&[u8]; 5] = [b"rmmod ", b"insmod ", b"modprobe ", b" unload", b"kexec"];
+        self.sleep |= SLEEP.iter().any(|w| r.has(w));
+        self.module |= MODULE.iter().any(|w| r.has(w));
+    }
+
+    /// Whether a freezing of tasks is of no sleep, by those words: others ask for it too
+    /// (kernel/power/process.c:freeze_processes, by modules and kernel/kexec_core.c:kernel_kexec).
+    pub(super) fn is_of_a_module(&self) -> bool {
+        self.module && !self.sleep
+    }
 }

@@ -47,8 +47,14 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         }
         return true;
     }
+    if !r.fresh {
+        log.place.words(r);
+    }
     if !said(r) && (entry(text).is_some() || hibernates(r.text)) {
         return false;
+    }
+    if log.t.current().is_none() && log.place.is_of_a_module() && is_of_tasks(text) {
+        return true;
     }
     if log.t.open_serial() == 0 {
         comes_back(log, text, &stamp);
@@ -68,6 +74,12 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         || log.image(text, &stamp, said(r))
         || other(log, r, text, at)
         || begun
+}
+
+/// Whether a line is of the freezer.
+fn is_of_tasks(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] = [b"Freezing ", b"Restarting tasks", b"OOM killer "];
+    WORDS.iter().any(|w| text.starts_with(w))
 }
 
 /// A text that begins on the way up, or has no more of a sleep than its last lines: they open
