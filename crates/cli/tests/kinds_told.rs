@@ -125,6 +125,25 @@ fn a_finding_of_another_sort_hides_no_machine_that_dies() {
 }
 
 #[test]
+fn no_figure_comes_from_the_dress_of_a_log() {
+    let text = "[Feb02 09:15] elm i2c-ELM1234:00: resume error\n\
+        [  +0.000020] PM: dpm_run_callback(): elm_resume+0x0/0xd0 [elm] returns -19\n\
+        [  +0.000007] PM: Device i2c-ELM1234:00 failed to resume: error -19\n";
+    says("check", text, &["line 3: PM: Device i2c-ELM1234:00"], &["at 1.0000"]);
+    let cut = "May 01 08:00:00 elm kernel: PM: hibernation: hibernation entry\n\
+        May 01 11:03:00 elm kernel: Filesystems sync: 0.105 seconds\n\
+        May 01 11:03:00 elm kernel: Freezing user space processes ... (elapsed 0.003 seconds) done.\n";
+    says("check", cut, &["No rule found a fault. ", "It has no end there"], &["Nothing wrong"]);
+    let failed = "[  100.000000] PM: suspend entry (s2idle)\n\
+        [  100.300000] elm 0000:0a:00.0: PM: failed to suspend async: error -16\n\
+        [  100.300100] PM: Some devices failed to suspend, or early wake event detected\n\
+        [  100.400000] PM: suspend exit\n";
+    says("check", failed, &["which device takes the time"], &["whether the hardware slept"]);
+    let slept = sleep("").replace("(deep)", "(s2idle)");
+    says("check", &slept, &["whether the hardware slept"], &[]);
+}
+
+#[test]
 fn tasks_that_are_frozen_for_a_module_are_of_no_attempt() {
     let line = "[ 5000.000000] Freezing of tasks failed after 20.010 seconds (1 tasks refusing to freeze, wq_busy=0):\n";
     let module = format!("When I rmmod oak I get\n{line}");

@@ -28,6 +28,9 @@ pub struct Case {
     pub omitted: Vec<u64>,
     /// Lines that are quoted from an earlier mail, or set apart like that.
     pub quoted: Vec<u64>,
+    /// The times of the messages are counted from the first line, because the text has only what
+    /// passed between two lines: none of them stands there.
+    pub counted: bool,
     /// Lines that are comments of a configuration.
     pub noted: Vec<u64>,
     /// Tasks that waited while the machine was looked at; none of a text.

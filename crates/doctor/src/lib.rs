@@ -155,6 +155,9 @@ pub fn judge(case: &Case) -> Report {
     errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     findings.extend(said::not_judged(case, &errors));
     findings.extend(rules::doubt::judge(case, &findings));
+    if case.counted {
+        findings.iter_mut().flat_map(|f| &mut f.evidence).for_each(|e| e.time = None);
+    }
     sorted(&mut findings);
     Report {
         findings,

@@ -226,6 +226,10 @@ impl Report {
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
             (MISSED | PENDING | CHECKS | HOST, Level::Note, None) => First::NotJudged(f),
+            // A sleep without an end in the text is none that went well.
+            (_, Level::Note, None) if self.sleeps.last().is_some_and(|s| !s.closed) => {
+                First::NotJudged(f)
+            }
             (_, Level::Note, None) => First::Note(f),
             _ => First::Wrong(f),
         })

@@ -142,6 +142,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         noted: noted::comments(bytes),
         quotes: memchr::memmem::find(bytes, b"\n>").is_some() || bytes.starts_with(b">"),
         quoted: Vec::new(),
+        counted: false,
         boots: Vec::new(),
         damaged: 0,
     };
@@ -164,7 +165,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let Listener { mut messages, boots, noted, mut quoted, .. } = listener;
+    let Listener { mut messages, boots, noted, mut quoted, counted, .. } = listener;
     quoted.sort_unstable();
     whole_logs(&mut messages);
     // The core's own words without their time, word for word.
@@ -183,6 +184,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     (case.boots, case.omitted, case.noted, case.quoted) = (boots, omitted, noted, quoted);
+    case.counted = counted;
     // In what order its lines were written, where they stand in another.
     let ordered = match newest_first {
         true => Some(klog::turned(bytes)),
@@ -256,6 +258,8 @@ struct Listener<'a> {
     /// Some line begins like a quotation; which of the messages do.
     quotes: bool,
     quoted: Vec<u64>,
+    /// Some record has only what passed since the one before.
+    counted: bool,
     boots: Vec<u64>,
     damaged: u64,
 }
@@ -281,6 +285,7 @@ impl Listener<'_> {
             Item::Boot => return self.boots.push(at),
             Item::LeftOut | Item::Doubled(_) => return,
         };
+        self.counted |= record.since.is_some();
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };
         let fenced = trust == Trust::Prose && self.lines.is_fenced(at);
         // A comment of a configuration is no word to a reader.

@@ -111,7 +111,8 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     let has = |word: &str| case.messages.has(word);
     let mut out = Vec::new();
     // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.
-    let s2idle = case.attempts.iter().any(|a| matches!(a.mode.as_str(), "s2idle" | ""));
+    let s2idle =
+        case.attempts.iter().any(|a| !a.failed && matches!(a.mode.as_str(), "s2idle" | ""));
     if s2idle && !mode::has_counters(case) && !night::has_counters(case) && !spm::has_depth(case) {
         out.push(Unchecked::Hardware);
     }

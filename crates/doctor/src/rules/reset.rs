@@ -426,7 +426,7 @@ fn none_found(case: &Case, out: &mut Vec<Finding>) {
     out.push(
         Finding::new((NOT_FOUND, Area::Hibernation, Level::Note), Confidence::Certain)
             .says(format!(
-                "A boot looked for an image of a hibernation and found none: {}.{open} Behind a hibernation its session is lost; every other boot says so too.",
+                "A boot looked for an image of a hibernation and found none: {}.{open} After a hibernation its session is lost; a boot that follows no hibernation says so too.",
                 codes.join(", ")
             ))
             .look("Compare resume= and resume_offset= with swapon --show and filefrag -v of the swap file, and give the last lines of the boot before: whether the image was written.")

@@ -772,6 +772,13 @@ pub(super) fn end_lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
         most => most - CUT_OFF,
     };
     log.t.end_phase(&Stamp { time, ..*stamp }, phase, event, 0);
+    // Of a sync without a time of its own nobody knows how long it took.
+    if phase == Phase::Sync
+        && !log.timed
+        && let Some(c) = log.t.current()
+    {
+        c.cycle.phases.retain(|p| p.phase != Phase::Sync || p.start < p.end);
+    }
 }
 
 /// Without time stamps, durations move the clock.
