@@ -15,6 +15,7 @@ use dormouse_doctor::gate::{self, Told};
 use dormouse_doctor::now::{Waiting, Writer};
 use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
+use dormouse_doctor::trouble;
 use dormouse_doctor::value::Value;
 use dormouse_doctor::whole::WholeWay;
 use dormouse_doctor::{Case, JudgedCase, Report, recorded};
@@ -103,7 +104,13 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     }
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
-        let what = what_is_there(given, missing);
+        let mut what = what_is_there(given, missing);
+        let reported = given.said()?.iter().find_map(|t| trouble::first(&t.case));
+        if let Some((says, line)) = reported {
+            what += &format!(
+                "; {says} in line {line}, and whether a sleep was under way there it does not show"
+            );
+        }
         why += elsewhere(given).unwrap_or_default();
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());

@@ -144,6 +144,50 @@ fn no_figure_comes_from_the_dress_of_a_log() {
 }
 
 #[test]
+fn a_report_of_the_kernel_is_of_a_sleep_by_its_task_or_its_functions() {
+    let stuck = "Jun 01 10:00:00 elm kernel: watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [rtcwake:4711]\n\
+        Jun 01 10:00:28 elm kernel: watchdog: BUG: soft lockup - CPU#2 stuck for 48s! [rtcwake:4711]\n";
+    let must = ["A CPU did not get on 2 times while the machine was put to sleep", "48s!"];
+    says("check", stuck, &must, &[]);
+    let other = stuck.replace("rtcwake", "elm");
+    let silent = ["nothing to analyse", "a CPU did not get on in line 1"];
+    says("check", &other, &silent, &["put to sleep"]);
+    let rcu = "[  500.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\n\
+        [  500.000020] CPU: 1 PID: 777 Comm: rtcwake Not tainted 6.8.0\n\
+        [  500.000030] RIP: 0010:acpi_os_read_port+0x20/0x60\n";
+    says("check", rcu, &["while the machine was put to sleep, in acpi_os_read_port"], &[]);
+    let xen = "[  256.000000] INFO: task xenwatch:116 blocked for more than 40 seconds.\n\
+        [  256.000020] task:xenwatch state:D stack:0 pid:116 ppid:2\n\
+        [  256.000040]  async_synchronize_cookie_domain+0xa9/0x160\n";
+    says("check", xen, &["xenwatch (pid 116) had waited", "was put to sleep"], &[]);
+    let core = format!("{xen}[  256.000060]  dpm_resume_start+0x10/0x20\n");
+    says("check", &core, &["while devices resumed"], &[]);
+    let warning = "[  400.000000] WARNING: CPU: 3 PID: 900 at drivers/elm/oak.c:77 oak_suspend+0x30/0x90 [oak]\n\
+        [  400.000010] Call Trace:\n";
+    let run = format!("{warning}[  400.000020]  dpm_run_callback+0x5a/0x150\n");
+    says("check", &run, &["warned while devices suspended, in oak_suspend (oak)"], &[]);
+    says("check", warning, &["the kernel warned of itself in line 1"], &["while devices"]);
+}
+
+#[test]
+fn a_warning_that_names_nothing_is_told_with_the_line_before_it() {
+    let text = "[  139.390000] Suspending console(s) (use no_console_suspend to debug)\n\
+        [  139.400000] elm_lcd suspend\n\
+        [  139.400000] BUG: scheduling while atomic: sh/784/0x00000002\n";
+    let must =
+        ["The line before it says: \"elm_lcd suspend\"", "code which must not wait did wait"];
+    says("check", text, &must, &["two marks", "The sleep goes on"]);
+}
+
+#[test]
+fn how_a_start_goes_on_whose_image_was_refused_is_known() {
+    let text = "[    2.000000] PM: Image mismatch: architecture specific data\n\
+        [    2.000100] PM: Error -1 resuming\n\
+        [    2.000200] PM: Failed to load hibernation image, recovering.\n";
+    says("check", text, &["Broken: "], &["no rule knows"]);
+}
+
+#[test]
 fn tasks_that_are_frozen_for_a_module_are_of_no_attempt() {
     let line = "[ 5000.000000] Freezing of tasks failed after 20.010 seconds (1 tasks refusing to freeze, wq_busy=0):\n";
     let module = format!("When I rmmod oak I get\n{line}");

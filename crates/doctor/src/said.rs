@@ -248,8 +248,17 @@ pub(crate) fn is_told(m: &Message, findings: &[Finding]) -> bool {
     };
     let core = || refusal::of_core(&m.text).is_some() || refusal::of_image(&m.text).is_some();
     let refused = || refusal::of_device(&m.text).or_else(|| refusal::of_restore(&m.text));
+    // How a start goes on whose image was refused (kernel/power/hibernate.c:
+    // load_image_and_restore, create_image).
+    let load = || {
+        m.says("Failed to load hibernation image")
+            || m.says("Failed to load image")
+            || m.says("Error ") && m.text.trim_end().ends_with(" resuming")
+    };
+    let refused_image = |f: &Finding| f.area == Area::Hibernation && f.level == Level::Broken;
     returned(m).is_some_and(|f| of(f.device, f.error))
         || cut()
+        || load() && findings.iter().any(refused_image)
         || refused().is_some_and(|r| r.device.is_empty() && of("", r.error))
         || core() && findings.iter().any(|f| matches!(f.area, Area::Abort | Area::Hibernation))
 }

@@ -347,7 +347,7 @@ const FAR: usize = 2_000;
 /// What the functions of the core tell (drivers/base/power/main.c, 3.0 to 7.3).
 fn of_frames(frames: &[Frame]) -> Option<Stage> {
     use Direction::{Resume, Suspend};
-    let known: [(&str, Direction, Option<Phase>); 26] = [
+    let known: [(&str, Direction, Option<Phase>); 28] = [
         ("ksys_sync_helper", Suspend, Some(Phase::Sync)),
         ("pm_sleep_fs_sync", Suspend, Some(Phase::Sync)),
         ("freeze_processes", Suspend, Some(Phase::FreezeUser)),
@@ -371,6 +371,9 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         ("dpm_resume_end", Resume, Some(Phase::Resume)),
         ("device_complete", Resume, Some(Phase::Complete)),
         ("dpm_complete", Resume, Some(Phase::Complete)),
+        // Two phases each: of Xen and of hibernation.
+        ("dpm_suspend_end", Suspend, None),
+        ("dpm_resume_start", Resume, None),
         ("freeze_secondary_cpus", Suspend, Some(Phase::CpuOff)),
         ("thaw_secondary_cpus", Resume, Some(Phase::CpuOn)),
         ("async_resume", Resume, None),
@@ -379,7 +382,7 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
     let by_name = frames.iter().find_map(|f| {
         // The compiler puts words behind a name, the core marks before it: what runs a device
         // is `__device_resume_early` in some releases, and `async_resume_early` beside it.
-        let name = f.function.split('.').next().unwrap_or_default().trim_start_matches("__");
+        let name = bare(f).trim_start_matches("__");
         let of_device = name.strip_prefix("async_").map(|n| format!("device_{n}"));
         let k = known
             .iter()
@@ -411,13 +414,71 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         .or_else(any)
 }
 
+/// Callbacks of a sleep alone run in `dpm_run_callback` (drivers/base/power/main.c, 3.0 to 7.3):
+/// which way it goes, the name of what it called tells. Where the text shows a sleep its lines tell
+/// more.
+pub(crate) fn of_the_called(frames: &[Frame]) -> Option<Stage> {
+    let core = frames.iter().position(|f| bare(f) == "dpm_run_callback")?;
+    let way = frames[..core].iter().rev().find_map(|f| way_of(bare(f)));
+    Some(match way {
+        Some((way, _)) => Stage::new(way, None),
+        None => Stage::of_work(Direction::Suspend, Work::Any),
+    })
+}
+
+/// A function without what the compiler puts behind its name.
+fn bare(f: &Frame) -> &str {
+    f.function.split('.').next().unwrap_or_default()
+}
+
+/// The way that the name of a callback tells, and what stands before it: `foo_pci` of
+/// `foo_pci_resume_noirq`.
+fn way_of(function: &str) -> Option<(Direction, &str)> {
+    const ENDS: [(&str, Direction); 6] = [
+        ("_suspend", Direction::Suspend),
+        ("_freeze", Direction::Suspend),
+        ("_poweroff", Direction::Suspend),
+        ("_resume", Direction::Resume),
+        ("_restore", Direction::Resume),
+        ("_thaw", Direction::Resume),
+    ];
+    let phase = ["_noirq", "_late", "_early"].iter().find_map(|p| function.strip_suffix(p));
+    let plain = phase.unwrap_or(function);
+    ENDS.iter().find_map(|(end, way)| Some((*way, plain.strip_suffix(end)?)))
+}
+
+/// The stage that a callback of a driver tells by its name alone, as drivers call what they hand
+/// to their bus: `foo_pci_resume`, `bar_pm_suspend_late`. A frame of runtime power management
+/// above it may have called it as well.
+pub(crate) fn by_name(frames: &[Frame]) -> Option<Stage> {
+    const BUSES: [&str; 8] = ["_pci", "_pcie", "_pm", "_drv", "_platform", "_usb", "_i2c", "_spi"];
+    if frames.iter().any(|f| is_runtime(&f.function) || f.function.contains("rpm_")) {
+        return None;
+    }
+    let of_a_driver = |f: &Frame| {
+        let (way, front) = way_of(bare(f))?;
+        BUSES.iter().any(|b| front.ends_with(b)).then(|| Stage::new(way, None))
+    };
+    frames.iter().find_map(of_a_driver)
+}
+
+/// The stage that the functions of a dump tell, by the core's names or those of drivers.
+pub(crate) fn of_dump(frames: &[Frame]) -> Option<Stage> {
+    of_frames(frames).or_else(|| of_the_called(frames)).or_else(|| by_name(frames))
+}
+
+/// Whether a function is a callback of runtime power management by its name:
+/// `pci_pm_runtime_resume`.
+pub(crate) fn is_runtime(function: &str) -> bool {
+    function.contains("runtime_resume") || function.contains("runtime_suspend")
+}
+
 /// The stage of what a bus does for a device in a sleep: `platform_pm_suspend`,
 /// `pci_pm_resume_noirq`. What it does at run time has other names.
 fn of_a_bus(f: &Frame) -> Option<Stage> {
     use Direction::{Resume, Suspend};
     const BUSES: [&str; 4] = ["platform_pm_", "pci_pm_", "usb_dev_", "acpi_subsys_"];
-    let name = f.function.split('.').next().unwrap_or_default();
-    let step = BUSES.iter().find_map(|b| name.strip_prefix(b))?;
+    let step = BUSES.iter().find_map(|b| bare(f).strip_prefix(b))?;
     Some(match step {
         "suspend" => Stage::new(Suspend, Some(Phase::Suspend)),
         "suspend_late" => Stage::new(Suspend, Some(Phase::Late)),

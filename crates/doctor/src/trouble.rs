@@ -11,6 +11,7 @@
 //! | stuck task | kernel/hung_task.c:check_hung_task |
 //! | stuck CPU | kernel/rcu/tree_stall.h, tree_exp.h, kernel/watchdog.c |
 
+use crate::case::Case;
 use crate::message::{Message, Trust};
 use crate::messages::Messages;
 use crate::stack::{self, Frame};
@@ -279,6 +280,12 @@ fn whose(text: &str) -> Option<(String, u32)> {
         let (name, pid) = named.rsplit_once(':')?;
         return Some((name.to_string(), pid.parse().ok()?));
     }
+    // kernel/watchdog.c: `BUG: soft lockup - CPU#2 stuck for 22s! [name:4711]`.
+    if text.contains("BUG: soft lockup - CPU#") {
+        let (name, pid) =
+            text.trim_end().strip_suffix(']')?.rsplit_once('[')?.1.rsplit_once(':')?;
+        return Some((name.to_string(), pid.parse().ok()?));
+    }
     // 7.x: `…, CPU#1: kworker/u32:9/771`.
     if let Some((_, rest)) = text.split_once(", CPU#") {
         let (name, pid) = rest.split_once(": ")?.1.rsplit_once('/')?;
@@ -347,6 +354,20 @@ pub(crate) fn troubles(messages: &Messages) -> Vec<Trouble<'_>> {
         out.push(report(messages, at, kind, words));
     }
     out
+}
+
+/// What the kernel reports of itself first in a text, and the line.
+pub fn first(case: &Case) -> Option<(&'static str, u64)> {
+    let all = troubles(&case.messages);
+    let t = all.first()?;
+    let says = match t.kind {
+        Kind::Crash => "the kernel crashed",
+        Kind::Warning => "the kernel warned of itself",
+        Kind::Locks => "the kernel's check of locks found a fault",
+        Kind::Hung => "a task waited for minutes",
+        Kind::Stall => "a CPU did not get on",
+    };
+    Some((says, case.messages.get(t.at)?.line))
 }
 
 impl Trouble<'_> {

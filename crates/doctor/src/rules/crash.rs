@@ -1,9 +1,11 @@
 //! Trouble that a kernel reports of itself inside a sleep, or right after one.
 
 use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task};
 use crate::message::Message;
-use crate::stage::{Stage, Stages, ends, is_over, passed};
+use crate::stack::Frame;
+use crate::stage::{self, Stage, Stages, ends, is_over, passed};
 use crate::trouble::{Kind, Trouble, troubles};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
@@ -22,6 +24,8 @@ const LINES: usize = 60;
 enum When {
     /// Inside a sleep.
     Inside(Stage),
+    /// In a callback whose name alone tells of a sleep.
+    Named(Stage),
     /// While services put the machine to sleep, and no line of the kernel tells of a sleep.
     Asked,
     /// So long after one, if the lines tell.
@@ -32,6 +36,10 @@ impl When {
     fn words(self) -> String {
         match self {
             When::Inside(s) => s.words(),
+            When::Named(s) => {
+                let does = if s.direction == Direction::Suspend { "suspended" } else { "resumed" };
+                format!("while a device {does} (by the name of a function)")
+            }
             When::Asked => "while the machine was put to sleep".into(),
             When::After(Some(t)) => format!("{} after the sleep", say::span(t)),
             When::After(None) => "right after the sleep".into(),
@@ -41,7 +49,7 @@ impl When {
     /// Whether two reports came at the same stage of a sleep.
     fn is_like(self, other: When) -> bool {
         match (self, other) {
-            (When::Inside(a), When::Inside(b)) => a == b,
+            (When::Inside(a), When::Inside(b)) | (When::Named(a), When::Named(b)) => a == b,
             (When::After(_), When::After(_)) | (When::Asked, When::Asked) => true,
             _ => false,
         }
@@ -49,7 +57,9 @@ impl When {
 }
 
 fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Option<When> {
-    let s = stages.at(t.at, &t.frames);
+    // What the processor was in is called by the first of the others.
+    let frames: Vec<Frame> = t.place.iter().chain(&t.frames).cloned().collect();
+    let s = stages.at(t.at, &frames);
     if let Some(s) = s.filter(|s| s.phase != Some(Phase::Thaw)) {
         return Some(When::Inside(s));
     }
@@ -57,7 +67,10 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
         return Some(When::Inside(s));
     }
     let Some(&end) = over[..over.partition_point(|&i| i < t.at)].last() else {
-        return asked(case, t).then_some(When::Asked);
+        let asked = asked(case, t).then_some(When::Asked);
+        return asked
+            .or_else(|| stage::of_the_called(&frames).map(When::Inside))
+            .or_else(|| stage::by_name(&frames).map(When::Named));
     };
     if !is_over(&case.messages, end) {
         return None;
@@ -93,8 +106,20 @@ fn enclosed(case: &Case, at: usize) -> Option<Stage> {
 /// So many messages behind a report the line of its phase stands.
 const LONGEST: usize = 400;
 
-/// Whether systemd was putting the machine to sleep a few lines before a report, in a text
-/// whose kernel says nothing of a sleep.
+/// Programs that do no more than to write /sys/power/state, and wait until the machine is back.
+const WRITERS: [&str; 8] = [
+    "systemd-sleep",
+    "rtcwake",
+    "pm-suspend",
+    "pm-hibernate",
+    "s2ram",
+    "s2disk",
+    "s2both",
+    "sleepgraph.py",
+];
+
+/// Whether systemd was putting the machine to sleep a few lines before a report, or the report is
+/// of a task that does so, in a text whose kernel says nothing of a sleep.
 fn asked(case: &Case, t: &Trouble<'_>) -> bool {
     let asks = |m: &Message| {
         let unit = ["System Suspend", "System Hibernate", "System Hybrid Suspend"];
@@ -102,8 +127,13 @@ fn asked(case: &Case, t: &Trouble<'_>) -> bool {
         starts || m.has("Performing sleep operation")
     };
     let near = &case.messages[t.at.saturating_sub(LINES)..t.at];
-    // The program that writes /sys/power/state.
-    let writer = t.task.as_ref().is_some_and(|task| task.0 == "systemd-sleep");
+    let writer = t.task.as_ref().is_some_and(|task| {
+        // Xen's own thread waits for devices in a sleep that its host asked for
+        // (drivers/xen/manage.c:do_suspend).
+        let of_xen = task.0 == "xenwatch"
+            && t.frames.iter().any(|f| f.function.starts_with("async_synchronize"));
+        WRITERS.contains(&task.0.as_str()) || of_xen
+    });
     case.attempts.is_empty() && case.parts.is_empty() && (writer || near.iter().any(asks))
 }
 
@@ -198,7 +228,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let confidence = match w {
         When::Inside(_) => Confidence::Certain,
-        When::After(_) | When::Asked => Confidence::Likely,
+        When::After(_) | When::Asked | When::Named(_) => Confidence::Likely,
     };
     let place = match t.where_words() {
         p if p.is_empty() => p,
@@ -221,18 +251,20 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
             format!("{who} had waited for more than {long}{often} {at}{place}.")
         }
         Kind::Stall => {
-            let what = t.words.trim_end_matches([':', ' ', '{']);
+            // The last one tells how long.
+            let last = list.last().map_or(t.words, |t| t.words);
+            let what = last.trim_end_matches([':', ' ', '{']);
             format!("A CPU did not get on{often} {at}{place}: \"{what}\".")
         }
     };
     let direction = match w {
-        When::Inside(s) => Some(s.direction),
+        When::Inside(s) | When::Named(s) => Some(s.direction),
         When::Asked => Some(Direction::Suspend),
         When::After(_) => Some(Direction::Resume),
     };
     let phase = match w {
         When::Inside(s) => s.phase,
-        When::After(_) | When::Asked => None,
+        When::After(_) | When::Asked | When::Named(_) => None,
     };
     let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
     let mut evidence: Vec<Evidence> =
@@ -243,7 +275,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     let culprit = t.culprit().map(|f| f.function.clone());
     let f = Finding::new((id, Area::Phase, level), confidence)
         .says(text)
-        .look(advice(t.kind))
+        .look(advice(t))
         .of_function(culprit.as_deref())
         .of_tasks(
             t.task
@@ -255,10 +287,24 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
         .when(direction, phase)
         .at(row)
         .shown_by(evidence);
-    match reason(case, t) {
-        Some(m) => f.because(format!("It says: \"{}\"", m.text.trim())),
-        None => f,
+    match (reason(case, t), t.culprit()) {
+        (Some(m), _) => f.because(format!("It says: \"{}\"", m.text.trim())),
+        (None, None) => match before(case, t) {
+            Some(m) => f
+                .because(format!("The line before it says: \"{}\"", m.text.trim()))
+                .shown_by(lines([m])),
+            None => f,
+        },
+        (None, Some(_)) => f,
     }
+}
+
+/// The kernel's line just before a warning that names no function.
+fn before<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
+    const SOON: Ns = Ns(100_000_000);
+    let m = case.messages.get(t.at.checked_sub(1)?).filter(|_| t.kind == Kind::Warning)?;
+    let passed = passed(m, &case.messages[t.at]).is_some_and(|p| (Ns::ZERO..=SOON).contains(&p));
+    (m.trust.is_of_a_kernel() && passed && stage::begins(m).is_none()).then_some(m)
 }
 
 /// The number of the grace period that a stall holds up: `(detected by 0, t=6302 jiffies,
@@ -301,13 +347,20 @@ fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
     said(head - 1).filter(|m| !m.has("+0x") && !of_machine(m))
 }
 
-fn advice(kind: Kind) -> &'static str {
-    match kind {
+fn advice(t: &Trouble<'_>) -> &'static str {
+    match t.kind {
         Kind::Crash => {
             "Report it to the maintainer of the driver that the function belongs to, with the whole crash; until then keep that driver unloaded across a sleep."
         }
+        // kernel/sched/core.c:__schedule_bug, __might_sleep.
+        Kind::Warning if t.words.starts_with("BUG: s") && t.culprit().is_none() => {
+            "It means that code which must not wait did wait. Give the lines below it: its call trace names the driver."
+        }
+        Kind::Warning if t.culprit().is_none() => {
+            "Give the lines below it: its call trace names the driver."
+        }
         Kind::Warning => {
-            "The sleep goes on after it. Report it to the maintainer of the driver that the function belongs to, with all lines between the two marks."
+            "A warning alone ends no sleep. Report it to the maintainer of the driver that the function belongs to, with the whole report."
         }
         Kind::Locks => {
             "It is a deadlock that can happen, not one that did: report it to the maintainer of that driver, with the whole report."

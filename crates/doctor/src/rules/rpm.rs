@@ -6,6 +6,7 @@ use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::{CRASHES, Message};
 use crate::stack;
+use crate::stage;
 use crate::value::Value;
 use dormouse_base::folder::device_of;
 use dormouse_base::phase::Direction;
@@ -134,6 +135,8 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
     for (at, m) in case.messages.having_any(&CRASHES).filter(|(_, m)| m.is_crash()) {
         let frames = stack::frames(&case.messages, at, 60);
         let core = frames.iter().position(|f| f.ends_with("rpm_callback"));
+        // The last frame that is left may be the bus's own callback.
+        let core = core.or_else(|| frames.iter().rposition(|f| stage::is_runtime(f)));
         // Its workqueue names itself in the head of the dump, where the frames were cut off.
         let works = |m: &Message| m.has("Workqueue: pm pm_runtime_work");
         let at_work = core.is_none() && case.messages[at..].iter().take(20).any(works);
@@ -148,7 +151,7 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
             let of = all.iter().find(|t| t.at <= at && at < t.end)?;
             of.culprit().map(|f| f.function.clone())
         };
-        let callback = if at_work { stood() } else { callback };
+        let callback = if at_work || own.is_empty() { stood() } else { callback };
         let Some(name) = callback.as_deref() else { continue };
         let f = Finding::new(("rpm-crash", Area::Rpm, Level::Broken), Confidence::Certain)
             .says(format!("{name} crashed the kernel as a callback of runtime power management."))
