@@ -170,6 +170,44 @@ fn a_report_of_the_kernel_is_of_a_sleep_by_its_task_or_its_functions() {
 }
 
 #[test]
+fn names_of_callbacks_tell_of_a_sleep_and_runtime_power_of_none() {
+    let dump = |kind: &str, frames: &[&str]| {
+        let frames = frames.iter().map(|f| format!("[  351.400020]  {f}\n")).collect::<String>();
+        format!(
+            "[  351.400000] {kind}\n[  351.400010] RIP: 0010:elm_read8+0xdf/0xf0 [elm]\n{frames}"
+        )
+    };
+    let warned = "WARNING: CPU: 4 PID: 2059 at /home/x/elm/pci.c:1454 elm_read8+0xdf/0xf0 [elm]";
+    let (up, down) = ("elm_pci_resume+0x14b/0x1d0 [elm]", "elm_pci_suspend+0x14b/0x1d0 [elm]");
+    let runtime = "pci_pm_runtime_resume+0xa0/0x100";
+    let name = "(by the name of a function)";
+    says("check", &dump(warned, &[down]), &["while a device suspended", name], &[]);
+    says("check", &dump(warned, &[up]), &["while a device resumed", name], &[]);
+    says("check", &dump(warned, &[up, runtime]), &["nothing to analyse"], &[name]);
+    says("check", &dump(warned, &["elm_queue_resume+0x1/0x2 [elm]"]), &["nothing"], &[name]);
+    let oops = "BUG: kernel NULL pointer dereference, address: 0000000000000010";
+    let crash = dump(oops, &[up, runtime]);
+    says("check", &crash, &["as a callback of runtime power management"], &["while a device"]);
+    // A device that is lost right before was lost in that resume.
+    let lost = "[  349.400000] elm 0000:0a:00.0: can't change power state from D3hot to D0 (config space inaccessible)\n";
+    let with = format!("{lost}{}", dump(warned, &[up]));
+    says("check", &with, &["could not be brought back from D3hot"], &["The text shows no sleep"]);
+    says("check", lost, &["The text shows no sleep"], &[]);
+}
+
+#[test]
+fn a_device_is_one_before_and_behind_the_binding_of_its_driver() {
+    let lost = |owner: &str, from: &str| {
+        format!(
+            "[  104.400000] {owner} 0000:0a:00.0: Unable to change power state from {from} to D0, device inaccessible\n"
+        )
+    };
+    let text = sleep(&(lost("pci", "unknown") + &lost("elm", "D3hot")));
+    let must = ["Broken: 0000:0a:00.0 (elm) could not be brought back from D3hot: it"];
+    says("check", &text, &must, &["(pci)", "back from unknown"]);
+}
+
+#[test]
 fn a_warning_that_names_nothing_is_told_with_the_line_before_it() {
     let text = "[  139.390000] Suspending console(s) (use no_console_suspend to debug)\n\
         [  139.400000] elm_lcd suspend\n\

@@ -5,11 +5,13 @@ use super::drive;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, Trust};
 use crate::said::shows_sleep;
 use crate::stage;
+use crate::trouble::troubles;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 /// Judges them.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -21,12 +23,18 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 fn owners(said: &[&Message]) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
     for device in said.iter().map(|m| owner(&m.text)) {
-        if !devices.contains(&device) {
-            devices.push(device);
+        // Before a driver is bound it goes by the name of its bus.
+        match devices.iter_mut().find(|d| d.name == device.name) {
+            Some(same) if same.driver == BUS => *same = device,
+            Some(same) if device == *same || device.driver == BUS => {}
+            _ => devices.push(device),
         }
     }
     devices
 }
+
+/// What messages of a device without a driver begin with (drivers/base/core.c:dev_driver_string).
+const BUS: &str = "pci";
 
 /// What a device said instead of the state that was asked of it: `refused to change power state
 /// from D0 to D3hot`, `Refused to change power state, currently in D3` before 5.9
@@ -92,10 +100,10 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
     };
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");
-    let sleeps = shows_sleep(case);
+    let sleeps = shows_sleep(case) || resumes_in_a_dump(case);
     for down in [true, false] {
         let is = |m: &&Message| {
-            m.trust.is_of_a_kernel()
+            (m.trust.is_of_a_kernel() || is_bare(m))
                 && !port(m)
                 && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
         };
@@ -109,7 +117,9 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
             lines_of.retain(|(at, _)| !is_pulled(case, *at) && !drive::is_told(case, *at));
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
-        let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
+        // `unknown` is the state of a device that nobody brought into one yet.
+        let known = said.iter().find(|m| states(m).is_some_and(|s| s.0 != "unknown"));
+        let Some((from, to)) = known.or(said.first()).and_then(|m| states(m)) else { continue };
         let devices = owners(&said);
         // A port that did not answer either, right beside them: what goes away takes its port along.
         let near: Vec<&Message> = case
@@ -168,6 +178,30 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };
         out.push(f.of_devices(ports).shown_by(lines(said)).shown_by(lines(near)));
     }
+}
+
+/// Whether a line of plain text is such a message and no more: a driver and an address before it.
+/// That makes it a suspicion.
+fn is_bare(m: &Message) -> bool {
+    let owner = m.text.split_once(": ").map(|(owner, _)| owner.split(' ').collect::<Vec<_>>());
+    m.trust == Trust::Prose && owner.is_some_and(|o| o.len() == 2 && o[1].matches(':').count() == 2)
+}
+
+/// Whether a dump close to such a message, of a crash or a warning, stands in the resume of a
+/// device.
+fn resumes_in_a_dump(case: &Case) -> bool {
+    const NEAR: Ns = Ns(60_000_000_000);
+    let near = |at: usize| {
+        let mut lost = case.messages.having(CHANGE).map(|(_, m)| m);
+        lost.any(|m| {
+            stage::passed(m, &case.messages[at]).is_some_and(|p| (-NEAR..=NEAR).contains(&p))
+        })
+    };
+    let resumes = |s: stage::Stage| s.direction == Direction::Resume;
+    case.messages.has(CHANGE)
+        && troubles(&case.messages)
+            .iter()
+            .any(|t| stage::of_dump(&t.frames).is_some_and(resumes) && near(t.at))
 }
 
 /// Whether a plug of PCI Express was pulled before message `at`
