@@ -9,6 +9,7 @@ use crate::formats::{Known, Meaning, all};
 use crate::message::{Message, Trust};
 use crate::refusal;
 use crate::rules::abort::{owner, returned};
+use crate::rules::silent::BEHIND;
 use crate::stack;
 use crate::stage::{self, Stages, passed, phase_took};
 use dormouse_base::phase::Direction;
@@ -408,14 +409,28 @@ fn head(m: &Message) -> &[u8] {
 }
 
 /// What is said of coming back when the attempt is over already: devices that resume in the
-/// background.
+/// background; and drives and USB devices that do not answer for a while longer.
 fn behind<'a>(case: &'a Case, a: &Attempt) -> impl Iterator<Item = &'a Message> {
     let end = case.messages[..a.end].last();
     let program = |m: &Message| m.text.split(": ").next().is_some_and(|h| h.ends_with(']'));
     let near = case.messages[a.end..].iter().take(LINES);
     let soon = move |m: &&Message| end.and_then(|e| passed(e, m)).is_some_and(|t| t <= SOON);
     let of_it = |m: &&Message| [" resum", "suspend"].iter().any(|w| m.has(w));
-    near.take_while(soon).filter(of_it).filter(move |m| a.closed && !program(m))
+    let near = near.take_while(soon).filter(of_it).filter(move |m| a.closed && !program(m));
+    let later = move |m: &&Message| end.and_then(|e| passed(e, m)).is_some_and(|t| t <= BEHIND);
+    let begins = |m: &&Message| !m.says("suspend entry") && !m.says("hibernation entry");
+    let drives = case.messages[a.end..].iter().take_while(later).take_while(begins);
+    near.chain(drives.filter(|m| a.closed && is_of_a_drive(m)))
+}
+
+/// Whether a drive, its port or a USB device did not answer: by the format of the message, with
+/// the number of an error or the words for it.
+fn is_of_a_drive(m: &Message) -> bool {
+    let silent =
+        || has_errno(&m.text) || ["timeout", "timed out", "not respond"].iter().any(|w| m.has(w));
+    let subject = || all().recognise(&m.text).map(|k| k.format.subject);
+    let drive = |s| matches!(s, "ata" | "mmc" | "nvme" | "scsi" | "ufs" | "usb");
+    complains(&m.text) && silent() && subject().is_some_and(drive)
 }
 
 /// How long behind a sleep, and how many lines.

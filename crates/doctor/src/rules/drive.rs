@@ -1,11 +1,10 @@
 //! Drives that answer no more while the machine is awake, which their own power states and
-//! those of their link can do; and other disks that do not answer, in texts without a sleep.
+//! those of their link can do.
 
 use super::abort::owner;
-use super::sata;
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -208,186 +207,17 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         });
     }
     given_up(case, &mut told, out);
-    silent(case, out);
-}
-
-/// So long behind a sleep an error of a disk is of that sleep's rules, in ns.
-const BEHIND: i64 = 300_000_000_000;
-
-/// Whether a message stands apart from every sleep of the text: before the first, or long
-/// behind the last one before it.
-fn is_apart(case: &Case, at: usize) -> bool {
-    let m = &case.messages[at];
-    case.attempts.iter().all(|a| {
-        let end = case.messages[..a.end].iter().rev().find_map(|m| m.time);
-        let late = m.time.zip(a.exit.or(end)).is_some_and(|(t, e)| (t - e).0 >= BEHIND);
-        at < a.first || at >= a.end && late
-    })
-}
-
-/// What is printed of a disk that does not answer, or whose link does not: words, what that
-/// is, and whether a power state is part of it.
-const SILENT: [(&str, &str, bool); 8] = [
-    // drivers/ufs/core/ufshcd.c:ufshcd_uic_hibern8_enter, 6.12.
-    ("hibern8 enter failed", "could not put its link to sleep (hibern8)", true),
-    ("hibern8 exit failed", "could not wake its link (hibern8)", true),
-    // drivers/ata/libata-core.c:ata_wait_ready, libata-sata.c:sata_link_hardreset, 6.12.
-    ("COMRESET failed (errno=", "did not answer a reset of its link (COMRESET)", false),
-    // drivers/ata/libata-eh.c:ata_eh_link_report.
-    ("failed command: ", "failed a command", false),
-    // drivers/ata/libahci.c:ahci_error_intr.
-    (CHANGED, "lost its link, or its link left a power state (PHY RDY changed)", false),
-    // drivers/mmc/core/block.c, drivers/mmc/host/sdhci.c.
-    ("sending status command, aborting", "did not answer (status command)", false),
-    ("Timeout waiting for hardware interrupt", "did not answer (no interrupt)", false),
-    ("Card stuck being busy!", "stayed busy", false),
-];
-
-/// Of an error it ends its line; of a boot of old kernels the number of the interrupt follows.
-const CHANGED: &str = ", PHY RDY changed";
-
-/// Disks that do not answer in a text without a sleep: their own errors, which say nothing of
-/// a cause.
-fn silent(case: &Case, out: &mut Vec<Finding>) {
-    let mut told: BTreeSet<String> = BTreeSet::new();
-    for (words, what, sleeps) in SILENT {
-        for (at, first) in case.messages.having(words) {
-            let device = owner(&first.text);
-            // `ata5.00` is a drive of the port `ata5`, `mmcblk1` a card of the host `mmc1`.
-            let stem = device.name.split('.').next().unwrap_or(&device.name);
-            let key = if device.driver.is_empty() { stem } else { &device.name };
-            let named = first.text.len() > device.name.len() + 2;
-            let at_start = words == CHANGED && !first.text.trim_end().ends_with(CHANGED);
-            if at_start
-                || !is_apart(case, at)
-                || !first.trust.is_of_a_kernel()
-                || !named
-                || !told.insert(key.to_owned())
-            {
-                continue;
-            }
-            let begin = first.text.split(words).next().unwrap_or("");
-            let same = |m: &&Message| m.has(words) && m.text.starts_with(begin);
-            let all: Vec<&Message> = case.messages[at..].iter().filter(same).collect();
-            let error = |w: &str| {
-                let end = w.find(|c: char| !c.is_ascii_digit()).unwrap_or(w.len());
-                w[..end].parse::<i32>().ok().map(|n| -n)
-            };
-            let code = ["error -", "errno=-", "ret = -", "ret=-"];
-            let code = code.iter().find_map(|w| error(first.text.split_once(w)?.1));
-            let often = if all.len() > 1 { format!(" {} times", all.len()) } else { String::new() };
-            let said = code.map_or(String::new(), |e| format!(": {}", say::told(e)));
-            let apart =
-                if case.attempts.is_empty() { "" } else { ", apart from the sleeps of the text" };
-            let level = if sleeps { Level::Broken } else { Level::Risk };
-            let link = sata::said(case, stem);
-            let resets = sata::resets(case, stem);
-            let again = resets.as_ref().map_or("", |r| &r.0);
-            let tried = sata::tried(case);
-            let tells = tried
-                .as_ref()
-                .map_or(String::new(), |(words, _)| format!(" The writer says: \"{words}\"."));
-            let mut f = Finding::new(("disk-silent", Area::Storage, level), Confidence::Certain)
-                .says(format!("{} {what}{often}{said}{apart}.{again}{tells}", say::device(&device)))
-                .because(match (&link, sleeps) {
-                    (_, true) => {
-                        "The link did not change its power state; why, no line that was read says."
-                    }
-                    (Some(link), _) => &link.words,
-                    (None, false) => {
-                        "Whether a power state of the disk or of its link is the reason, no line \
-                         of the kernel that was read says: a bad cable, supply or disk looks the \
-                         same."
-                    }
-                })
-                .of_devices([device])
-                .shown_by(lines(all.iter().copied().take(2).chain(link.as_ref().map(|l| l.line))))
-                .shown_by(lines(resets.iter().map(|r| r.1)))
-                .shown_by(tried.map(|(_, m)| Evidence { doubtful: true, ..Evidence::from(m) }));
-            f.about.error = code;
-            out.push(f);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::Place;
 
     fn ids(texts: &[&str]) -> Vec<String> {
         let lines: Vec<(i64, &str)> = (1..).zip(texts.iter().copied()).collect();
         let mut out = Vec::new();
         judge(&Case::of_log(&lines), &mut out);
         out.into_iter().map(|f| format!("{}: {}", f.id, f.sentence)).collect()
-    }
-
-    #[test]
-    fn disks_that_do_not_answer_are_told_apart_from_sleeps() {
-        let log = |at: i64| {
-            let lines = [
-                (100_000, "PM: suspend entry (deep)"),
-                (105_000, "PM: suspend exit"),
-                (at, "ata1.00: failed command: WRITE DMA"),
-            ];
-            let whole = Case::of_log(&lines);
-            let messages = whole.messages.iter().cloned().collect();
-            let place = Place {
-                mode: "deep",
-                first: 1,
-                last: 2,
-                begun: true,
-                closed: true,
-                ..Place::default()
-            };
-            let mut out = Vec::new();
-            silent(&Case::new(messages, &[place]), &mut out);
-            out.into_iter().map(|f| f.sentence).collect::<Vec<_>>()
-        };
-        let told = log(900_000);
-        assert!(
-            told[0].contains("failed a command, apart from the sleeps of the text"),
-            "{told:?}"
-        );
-        assert!(log(106_000).is_empty(), "what comes behind a sleep is of its own rules");
-    }
-
-    #[test]
-    fn disks_that_do_not_answer_are_told_where_the_text_has_no_sleep() {
-        let ufs = "ufshcd-mtk 112b0000.ufshci: ufshcd_uic_hibern8_enter: hibern8 enter failed. \
-                   ret = -110";
-        let found = ids(&[ufs, ufs]);
-        let [one] = &found[..] else { panic!("{found:?}") };
-        assert!(
-            one.starts_with("disk-silent: 112b0000.ufshci (ufshcd-mtk) could not put"),
-            "{one}"
-        );
-        assert!(one.contains("2 times") && one.contains("-110"), "{one}");
-        // The port and its drive are one; the reset in vain says more than the command.
-        let found = ids(&[
-            "ata3.00: failed command: READ FPDMA QUEUED",
-            "ata3: COMRESET failed (errno=-16)",
-            "ata3: COMRESET failed (errno=-16)",
-            "mmcblk2: error -110 sending status command, aborting",
-        ]);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("ata3 did not answer a reset") && found[0].contains("2 times"));
-        assert!(found[1].contains("mmcblk2 did not answer"), "{found:?}");
-        // What the link says of itself, and not that of another port.
-        let why = |flags: &str| {
-            let link = format!("ata3: SError: {{ {flags} }}");
-            let other = "ata4: SError: { DevExch }";
-            let command = "ata3.00: failed command: READ DMA";
-            let all = [link.as_str(), other, command].map(|l| (1, l));
-            let mut out = Vec::new();
-            judge(&Case::of_log(&all), &mut out);
-            out[0].why.clone()
-        };
-        assert!(why("UnrecovData BadCRC").contains("damaged over it (UnrecovData, BadCRC)"));
-        assert!(why("CommWake").contains("it changed (CommWake): it left a power state"));
-        assert!(why("PHYRdyChg 10B8B").contains("(PHYRdyChg) and that data came damaged"));
-        assert!(why("").contains("no line of the kernel that was read says"), "{}", why(""));
-        assert!(ids(&["ata3: SATA link up 6.0 Gbps", "mmc2: new HS400 MMC card"]).is_empty());
     }
 
     #[test]

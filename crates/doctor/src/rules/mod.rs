@@ -24,6 +24,7 @@ mod libc;
 mod limited;
 mod line;
 mod looped;
+mod medium;
 pub(crate) mod mode;
 pub(crate) mod night;
 mod own;
@@ -39,6 +40,7 @@ pub(crate) mod reset;
 mod restore;
 mod rpm;
 mod sata;
+pub(crate) mod silent;
 mod source;
 mod spm;
 mod stuck;
@@ -60,7 +62,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 42] = [
+pub(crate) const ALL: [Rule; 44] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -92,6 +94,8 @@ pub(crate) const ALL: [Rule; 42] = [
     image::judge,
     pause::judge,
     drive::judge,
+    silent::judge,
+    medium::judge,
     waited::judge,
     patch::judge,
     columns::judge,

@@ -5,6 +5,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::rules::abort::owner;
+use crate::rules::medium;
 use crate::stack;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -288,7 +289,11 @@ const AFTER: i64 = 300_000_000_000;
 fn lost(case: &Case, out: &mut Vec<Finding>) {
     let gone = |m: &Message| GONE.iter().any(|w| m.has(w));
     // A machine that had it before did not get it from sleeping.
-    let Some((first, _)) = case.messages.having_any(&GONE).next() else { return };
+    let Some((first, m)) = case.messages.having_any(&GONE).next() else { return };
+    // A drive that says what it could not read is there.
+    if medium::failed(&m.text).is_some_and(|f| medium::is_damaged(case, f.disk)) {
+        return;
+    }
     for a in &case.attempts {
         // Between the last line before devices go down and the exit sticks and docks go and
         // come back; a drive's controller does not.
@@ -327,7 +332,12 @@ fn device_lost(when: &str, reported: Option<&Message>, m: &Message) -> Finding {
     });
     // `nvme nvme1: controller is down; …`; what names no driver may be no device.
     let device = owner(&m.text);
+    // `EXT4-fs (sdk1): Remounting …` is of a disk too.
+    let mounted = || device.name.strip_prefix('(')?.strip_suffix(')');
+    let disk = medium::failed(&m.text).map(|f| f.disk).or_else(mounted);
+    let disk = disk.map(|d| Device { name: d.into(), ..Device::default() });
     let named = !device.driver.is_empty() && m.text.contains(&format!("{}: ", device.name));
+    let (device, named) = disk.map_or((device, named), |d| (d, true));
     let who = if named { say::device(&device) } else { "A device".into() };
     Finding::new(("phase-device-lost", Area::Phase, Level::Broken), Confidence::Likely)
         .says(format!(

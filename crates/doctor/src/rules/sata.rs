@@ -21,6 +21,27 @@ pub(super) struct Said<'a> {
     pub(super) words: String,
 }
 
+/// What the drive of a port says of the command that failed: `ata7.00: error: { UNC }`
+/// (drivers/ata/libata-eh.c:ata_eh_link_report, 6.12; ata_eh_analyze_tf takes UNC as an error of
+/// the medium and ICRC as one of the bus).
+pub(super) fn of_drive<'a>(case: &'a Case, port: &str) -> Option<Said<'a>> {
+    let of_port = |m: &&Message| {
+        m.trust.is_of_a_kernel() && m.text.split(['.', ':']).next().unwrap_or_default() == port
+    };
+    let has = |m: &Message, flag: &str| {
+        let flags = m.after(": error: { ").unwrap_or_default().split(' ');
+        flags.take_while(|f| *f != "}").any(|f| f == flag)
+    };
+    let said = || case.messages.having(": error: { ").map(|(_, m)| m).filter(of_port);
+    let of = |flag: &str| said().find(|m| has(m, flag));
+    let medium = "The drive says of itself that it could not read what is stored there (UNC): \
+                  that is its medium, and no power state does it.";
+    let bus = "The drive says that data came damaged over its link (ICRC): a cable, a plug or \
+               the supply does that.";
+    let of_medium = of("UNC").map(|line| Said { line, words: medium.into() });
+    of_medium.or_else(|| of("ICRC").map(|line| Said { line, words: bus.into() }))
+}
+
 /// What the link of a port says of itself.
 pub(super) fn said<'a>(case: &'a Case, port: &str) -> Option<Said<'a>> {
     let mut data: Vec<&str> = Vec::new();
