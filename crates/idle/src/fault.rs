@@ -212,15 +212,20 @@ fn missed(sections: &[Section]) -> Option<Finding> {
 /// The rule of states that were often the wrong one.
 pub const MISSED: &str = "idle-missed";
 
-/// The deepest state, if nobody may enter it.
+/// The deepest state, if CPUs may not enter it: each has a file of its own
+/// (drivers/cpuidle/sysfs.c, states_usage[].disable, 6.12).
 fn disabled(s: &Section) -> Option<Finding> {
-    let deepest = &s.states[s.deepest_disabled()?];
+    let deepest = &s.states[s.deepest()?];
+    let whose = match deepest.disabled_on_cpus as usize {
+        0 => return None,
+        n if n >= s.cpus.len() => cpulist::named(&s.cpus),
+        n => format!("{n} of {} CPUs", s.cpus.len()),
+    };
     Some(
         finding("idle-disabled", Level::Risk)
             .says(format!(
-                "{}, the deepest idle state, is disabled on {}; by whom, the table does not say.",
-                name(deepest),
-                cpulist::named(&s.cpus)
+                "{}, the deepest idle state, is disabled on {whose}; by whom, the table does not say.",
+                name(deepest)
             ))
             .change(
                 format!(

@@ -46,6 +46,34 @@ pub struct Thread {
     pub most: u64,
     /// Times that firmware interrupted it, if they were counted (`--smi`).
     pub smis: Option<u64>,
+    /// How late its timer's interrupt was at most, of `timerlat`.
+    pub interrupt: Option<u64>,
+}
+
+/// Where a late wake-up lost its time. The exit of an idle state lies before the handler of the
+/// timer, and so within the latency of the interrupt (kernel/trace/trace_osnoise.c:timerlat_irq
+/// and timerlat_main, 6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lost {
+    /// Before the timer's interrupt, three quarters and more.
+    Before,
+    /// Behind it, three quarters and more: leaving an idle state is not the reason.
+    Behind,
+}
+
+impl Thread {
+    /// Where its latest wake-up lost its time, if the test tells the interrupt apart. That of the
+    /// interrupt bounds what any wake-up lost before it.
+    pub fn lost(&self) -> Option<Lost> {
+        // Once it was so late, and no thread wakes before it.
+        let before = self.interrupt?.saturating_mul(4);
+        match self.most {
+            most if before >= most.saturating_mul(3) => Some(Lost::Before),
+            most if before <= most => Some(Lost::Behind),
+            _ => None,
+        }
+    }
 }
 
 /// How many wake-ups were how late.
@@ -362,6 +390,15 @@ mod tests {
             ..short
         };
         assert_eq!(beside(&without, &short).expect("two").of_idle(1), OfIdle::OtherLength);
+    }
+
+    #[test]
+    fn the_interrupt_of_a_timer_tells_where_time_was_lost() {
+        let of = |interrupt, most| Thread { interrupt, most, ..Thread::default() }.lost();
+        assert_eq!(of(Some(9_000), 2_000_000), Some(Lost::Behind));
+        assert_eq!(of(Some(260_000), 266_000), Some(Lost::Before));
+        assert_eq!(of(Some(5_000), 10_000), None);
+        assert_eq!(of(None, 10_000), None);
     }
 
     #[test]

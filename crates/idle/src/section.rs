@@ -79,12 +79,16 @@ impl Section {
             || rows().all(|r| r.time_ns.is_none())
     }
 
-    /// Place of the deepest state that CPUs awake may enter, if it is disabled on all of them.
+    /// Place of the deepest state that CPUs awake may enter.
+    pub(crate) fn deepest(&self) -> Option<usize> {
+        let awake = |r: &Row| r.target_residency_us.is_none_or(|us| us < ONLY_S2IDLE);
+        self.states.iter().rposition(awake).filter(|at| *at > 0)
+    }
+
+    /// The same, if it is disabled on all CPUs of the table.
     pub fn deepest_disabled(&self) -> Option<usize> {
         let all = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
-        let awake = |r: &Row| r.target_residency_us.is_none_or(|us| us < ONLY_S2IDLE);
-        let at = self.states.iter().rposition(awake).filter(|at| *at > 0)?;
-        (self.states[at].disabled_on_cpus >= all).then_some(at)
+        self.deepest().filter(|at| self.states[*at].disabled_on_cpus >= all)
     }
 }
 

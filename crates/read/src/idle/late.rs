@@ -67,6 +67,7 @@ fn row(line: &str) -> Option<Thread> {
         mean: value(line, "Avg:")?,
         most: value(line, "Max:")?,
         smis: value(line, "SMI:"),
+        interrupt: None,
     };
     // A mean lies between the least and the most; a row that was damaged does not.
     (row.least <= row.most && row.mean <= row.most).then_some(row)
@@ -84,7 +85,8 @@ fn is_rest(begin: &str, line: &str) -> bool {
 fn timerlat(line: &str) -> Option<Thread> {
     let mut parts = line.split('|');
     let (cpu, count) = parts.next()?.trim().split_once('#')?;
-    let figures = parts.nth(1)?;
+    let interrupt = parts.next()?.split_whitespace().nth(3).and_then(|n| n.parse().ok());
+    let figures = parts.next()?;
     let mut numbers = figures.split_whitespace().map(|n| n.parse::<u64>().ok());
     let _current = numbers.next()?;
     let (least, mean, most) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -94,6 +96,7 @@ fn timerlat(line: &str) -> Option<Thread> {
         least,
         mean,
         most,
+        interrupt,
         ..Thread::default()
     })
 }
@@ -206,7 +209,7 @@ impl Reading {
             return;
         }
         let unit = if self.options.nanoseconds { 1 } else { 1_000 };
-        for n in [&mut t.least, &mut t.mean, &mut t.most] {
+        for n in [&mut t.least, &mut t.mean, &mut t.most].into_iter().chain(&mut t.interrupt) {
             *n = n.saturating_mul(unit);
         }
         let test = self.test(program, &t);

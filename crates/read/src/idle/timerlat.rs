@@ -12,8 +12,8 @@ const MOST_CPUS: usize = 4_096;
 /// A histogram as it is read.
 #[derive(Default)]
 pub(super) struct Hist {
-    /// Of each column, the CPU whose thread it is of.
-    columns: Vec<Option<u32>>,
+    /// Of each column, whose it is, and of which CPU.
+    columns: Vec<(Of, u32)>,
     bins: Vec<(u64, u64)>,
     over: u64,
     count: Vec<Option<u64>>,
@@ -21,6 +21,14 @@ pub(super) struct Hist {
     mean: Vec<Option<u64>>,
     /// A summary over all CPUs follows.
     ended: bool,
+}
+
+/// Whose times a column has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Interrupt,
+    Thread,
+    User,
 }
 
 /// What a line was to it.
@@ -34,19 +42,23 @@ pub(super) enum Taken {
 }
 
 /// The CPUs of `Index   IRQ-000   Thr-000   IRQ-001   Thr-001`.
-fn columns(line: &str) -> Option<Vec<Option<u32>>> {
+fn columns(line: &str) -> Option<Vec<(Of, u32)>> {
     let mut words = line.split_whitespace();
     if words.next()? != "Index" {
         return None;
     }
-    let all: Option<Vec<Option<u32>>> = words
-        .map(|w| {
-            let (of, cpu) = w.split_once('-')?;
-            let cpu: u32 = cpu.parse().ok()?;
-            matches!(of, "IRQ" | "Thr" | "Usr").then_some((of == "Thr").then_some(cpu))
-        })
-        .collect();
-    all.filter(|c| c.iter().any(Option::is_some) && c.len() <= 3 * MOST_CPUS)
+    let one = |w: &str| {
+        let (of, cpu) = w.split_once('-')?;
+        let of = match of {
+            "IRQ" => Of::Interrupt,
+            "Thr" => Of::Thread,
+            "Usr" => Of::User,
+            _ => return None,
+        };
+        Some((of, cpu.parse().ok()?))
+    };
+    let all: Option<Vec<(Of, u32)>> = words.map(one).collect();
+    all.filter(|c| c.iter().any(|c| c.0 == Of::Thread) && c.len() <= 3 * MOST_CPUS)
 }
 
 impl Hist {
@@ -70,7 +82,7 @@ impl Hist {
         if numbers.len() != self.columns.len() {
             return Taken::Not;
         }
-        let of_threads = self.columns.iter().zip(&numbers).filter(|c| c.0.is_some());
+        let of_threads = self.columns.iter().zip(&numbers).filter(|c| c.0.0 == Of::Thread);
         let mine: Vec<Option<u64>> = of_threads.map(|c| *c.1).collect();
         let sum = || mine.iter().flatten().fold(0u64, |a, n| a.saturating_add(*n));
         match key {
@@ -78,7 +90,7 @@ impl Hist {
             "count:" => self.count = mine,
             "min:" => self.least = mine,
             "avg:" => self.mean = mine,
-            "max:" => return self.whole(&mine),
+            "max:" => return self.whole(&numbers),
             _ => match key.parse() {
                 Ok(bin) if self.bins.len() < MOST_BINS => self.bins.push((bin, sum())),
                 Ok(_) => {}
@@ -88,17 +100,23 @@ impl Hist {
         Taken::Yes
     }
 
+    /// Its end: the most of each column.
     fn whole(&mut self, most: &[Option<u64>]) -> Taken {
         let hist = std::mem::take(self);
         self.ended = true;
         let of = |list: &[Option<u64>], i: usize| list.get(i).copied().flatten();
-        let threads = hist.columns.iter().flatten().enumerate().filter_map(|(i, cpu)| {
+        let most_of = |of: Of, cpu: u32| {
+            hist.columns.iter().zip(most).find(|c| *c.0 == (of, cpu)).and_then(|c| *c.1)
+        };
+        let cpus = hist.columns.iter().filter(|c| c.0 == Of::Thread).map(|c| c.1);
+        let threads = cpus.enumerate().filter_map(|(i, cpu)| {
             Some(Thread {
-                number: *cpu,
+                number: cpu,
                 count: of(&hist.count, i),
                 least: of(&hist.least, i)?,
                 mean: of(&hist.mean, i)?,
-                most: of(most, i)?,
+                most: most_of(Of::Thread, cpu)?,
+                interrupt: most_of(Of::Interrupt, cpu),
                 ..Thread::default()
             })
         });

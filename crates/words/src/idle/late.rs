@@ -3,7 +3,7 @@
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::{grouped, plural};
-use dormouse_idle::late::{Beside, CHANCE, Differs, OfIdle, Sure, Test, Thread};
+use dormouse_idle::late::{Beside, CHANCE, Differs, Lost, OfIdle, Sure, Test, Thread};
 use std::fmt::Write as _;
 
 /// Percentiles of a histogram, as people say them.
@@ -92,7 +92,7 @@ pub(super) fn text(t: &Test, top: usize, beside: bool) -> String {
         );
     }
     if !beside {
-        out += &wrap(&format!("{UNKNOWN}{}", held(t.dma_latency_us)));
+        out += &wrap(&format!("{}{}", reason(worst), held(t.dma_latency_us)));
     }
     out.push('\n');
     out + &table(t, top)
@@ -129,6 +129,25 @@ pub(super) fn overview(tests: &[Test]) -> String {
 /// What a test does not say.
 const UNKNOWN: &str = "What made it late the test does not say: the exit of an idle state, an \
                        interrupt, another task or firmware can.";
+
+/// What the interrupt of its timer says of the latest wake-up.
+fn reason(worst: &Thread) -> String {
+    match worst.lost().zip(worst.interrupt) {
+        Some((Lost::Behind, at_most)) => format!(
+            "The interrupt of its timer came {} us late at most, and leaving an idle state lies \
+             before it: that is not what made it late. What comes behind it the test does not \
+             say: another interrupt, another task, or the kernel with preemption off.",
+            us(at_most)
+        ),
+        Some((Lost::Before, at_most)) => format!(
+            "The interrupt of its timer alone came up to {} us late: the exit of an idle state, \
+             a part of the kernel with interrupts off, or firmware does that. Which of them, the \
+             test does not say.",
+            us(at_most)
+        ),
+        None => UNKNOWN.into(),
+    }
+}
 
 /// cyclictest asks for a latency itself while it runs; at 0 governors choose the first state
 /// (drivers/cpuidle/governors/menu.c, menu_select, 6.12).

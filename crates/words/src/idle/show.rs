@@ -10,6 +10,7 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::absent::Absent;
 use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{contrast, pairs};
+use dormouse_idle::cpulist;
 use dormouse_idle::cpulist::named as cpus;
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::governors::Kind;
@@ -203,11 +204,14 @@ fn answer(sections: &[Section]) -> String {
                 let share = percent(r.time_ns.unwrap_or(0), of);
                 format!(" CPUs spent {share} of their idle time in {}.", name(r))
             });
+            // Each CPU has such a file: of others the table says nothing.
+            let cpus = &sections[at.0].cpus;
+            let enter = if cpus.len() == 1 { "it does" } else { "they do" };
             format!(
-                "{}{}, the deepest state, is disabled, so no CPU enters it: echo 0 > \
+                "{}, the deepest state, is disabled on {}, so {enter} not enter it: echo 0 > \
                  …/cpuidle/state{}/disable allows it.{spent}",
                 row(at),
-                of(at),
+                cpulist::named(cpus),
                 sections[at.0].states[at.1].state
             )
         }
