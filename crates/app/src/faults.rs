@@ -13,7 +13,7 @@ use dormouse_idle::fault::{faults as of_idle, limited};
 use dormouse_power::judge;
 use dormouse_read::Given;
 use dormouse_read::idle::Keep;
-use dormouse_storage::fault::{faults as of_storage, kept_awake};
+use dormouse_storage::fault::{faults as of_storage, in_name_only, kept_awake};
 use dormouse_storage::held::by_settings;
 use dormouse_words::text::safe;
 use std::slice::from_ref;
@@ -38,6 +38,7 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     found.extend(limited(&idle.latencies, &idle.snapshots));
     found.extend(of_storage(&storage.drives));
     found.extend(kept_awake(&by_settings(&storage.knobs)));
+    found.extend(in_name_only(&storage.knobs));
     let events = storage.traces.iter().any(|t| !t.runtime.devices.is_empty());
     let runtime = events || !storage.knobs.power.is_empty();
     Ok(Some(Faults { found, runtime }))

@@ -78,9 +78,10 @@ fn read_by_one(text: &str) -> Option<Vec<String>> {
         command.strip_suffix(c).is_some_and(|b| b.is_empty() || b.ends_with([' ', '$', '#']))
     });
     let paths = &text[at..];
-    let known = |w: &str| FILES.iter().any(|f| w.starts_with(f));
-    let fits =
-        reads && paths.split_whitespace().all(known) && !paths.contains(['*', ':', '|', '>']);
+    // Devices have colons in their names, and files have none.
+    let file = |w: &str| !w.rsplit('/').next().is_some_and(|name| name.contains(':'));
+    let known = |w: &str| FILES.iter().any(|f| w.starts_with(f)) && file(w);
+    let fits = reads && paths.split_whitespace().all(known) && !paths.contains(['*', '|', '>']);
     fits.then(|| paths.split_whitespace().flat_map(braced).collect())
 }
 
@@ -374,6 +375,9 @@ mod tests {
         };
         let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
         let both = [pair("x/a", "3"), pair("x/b", "4")];
+        let of_pci = [pair("x/0000:05:00.0/power/a", "3")];
+        assert_eq!(of("$ cat /sys/x/0000:05:00.0/power/a\n3"), of_pci);
+        assert!(of("cat /sys/x/a: Permission denied\n3").is_empty());
         assert_eq!(of("$ sudo cat /sys/x/a /sys/x/b\n3\n4\n$ "), both);
         assert_eq!(of("$ cat /sys/x/{a,b}\n3\n4"), both);
         assert_eq!(of("$ cat /sys/x/a; cat /sys/x/b\n3\n4\n\nthen"), both);

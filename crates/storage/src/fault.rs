@@ -1,8 +1,10 @@
 //! What is wrong with the settings of a drive, as a table of them proves it.
 
 use crate::held::{Held, Why};
+use crate::knobs::{Knobs, Power};
 use crate::levels::{ByItself, Drive};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
+use dormouse_base::say;
 
 /// What tables of drives prove.
 pub fn faults(drives: &[Drive]) -> Vec<Finding> {
@@ -54,6 +56,33 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
                 _ => "dormouse show --only runtime lists each with its reason.",
             })
             .times(held.len())
+            .shown_by([row]),
+    )
+}
+
+/// A device that the core has suspended, and that PCI left at full power.
+pub fn in_name_only(knobs: &Knobs) -> Option<Finding> {
+    let all: Vec<&Power> = knobs.in_name_only().collect();
+    let first = all.first()?;
+    let names: Vec<String> = all.iter().take(NAMED).map(|p| p.name().to_string()).collect();
+    let (is, it) = if all.len() == 1 { ("is", "its") } else { ("are", "their") };
+    let row = Evidence {
+        text: format!("{}: runtime_status suspended, power_state D0", first.name()),
+        ..Evidence::default()
+    };
+    let rule = ("rpm-full-power", Area::Storage, Level::Risk);
+    Some(
+        Finding::new(rule, Confidence::Likely)
+            .says(format!(
+                "{} {is} suspended by runtime_status, and {it} power_state is D0: the kernel left \
+                 the full power of PCI on.",
+                say::names(&names)
+            ))
+            .look(
+                "Read both again a second later. If it stays so, the driver suspends without the \
+                 bus, or the device has no state below D0 (lspci -vv, Power Management).",
+            )
+            .times(all.len())
             .shown_by([row]),
     )
 }
@@ -124,6 +153,20 @@ mod tests {
         let slept =
             Why::Unexplained { never: false, slept_ms: Some(9), active_ms: Some(7), unused: false };
         assert_eq!(kept_awake(&[held("3-5", slept)]), None);
+    }
+
+    #[test]
+    fn a_device_that_sleeps_for_the_core_alone_is_told() {
+        let of = |state: &str, status: &str| {
+            let mut k = Knobs::default();
+            let device = "/sys/bus/pci/devices/0000:0a:00.0";
+            k.take(&format!("{device}/power_state"), state);
+            k.take(&format!("{device}/power/runtime_status"), status);
+            in_name_only(&k).map(|f| f.sentence)
+        };
+        let told = of("D0", "suspended").expect("it is at full power");
+        assert!(told.starts_with("0000:0a:00.0 is suspended by runtime_status"), "{told}");
+        assert_eq!((of("D3hot", "suspended"), of("D0", "active")), (None, None));
     }
 
     #[test]

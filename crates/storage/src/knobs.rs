@@ -1,7 +1,7 @@
 //! Settings of storage as sysfs says them, and which of them contradict each other.
 
 use dormouse_base::folder::device_of;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runtime power management of a device, from its folder `power`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,8 +153,33 @@ pub struct Knobs {
     pub spinning: BTreeMap<String, String>,
     /// What `hdparm -B` says of each disk: its level of advanced power management.
     pub apm: BTreeMap<String, String>,
+    /// The standby timer that `hdparm -S` set of each disk, as it says it: `10 minutes`.
+    pub standby: BTreeMap<String, String>,
+    /// Disks that `hdparm -y` told to stand still, after which nothing was read of them.
+    pub stopped: BTreeSet<String>,
+    /// `power_state` of PCI devices, by the path of the device.
+    pub pci: BTreeMap<String, String>,
     /// Exit latency of each CPU's idle states, ns.
     pub exits: BTreeMap<(u32, u32), i64>,
+}
+
+/// Files of a devfreq device that are settings, or say what they choose from.
+const DEVFREQ: [&str; 5] =
+    ["governor", "polling_interval", "min_freq", "max_freq", "available_frequencies"];
+
+/// Levels of advanced power management that permit no spin-down (hdparm(8), -B).
+pub const NO_SPIN_DOWN: std::ops::RangeInclusive<u8> = 128..=254;
+
+/// States of PCI (drivers/pci/pci.c:pci_power_names, 6.12).
+const STATES: [&str; 7] = ["error", "D0", "D1", "D2", "D3hot", "D3cold", "unknown"];
+
+/// Whether a folder is named like a device of PCI: `0000:05:00.0`.
+fn is_pci(folder: &str) -> bool {
+    let mut parts = folder.split([':', '.']);
+    let mut hex = |n: usize| {
+        parts.next().is_some_and(|p| p.len() >= n && p.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    folder.matches(':').count() == 2 && hex(4) && hex(2) && hex(2) && hex(1)
 }
 
 /// Settings that contradict each other.
@@ -207,6 +232,16 @@ pub enum Conflict {
         disk: String,
         /// ms.
         timeout: u64,
+    },
+    /// A standby timer is set, and the level of advanced power management permits no spin-down
+    /// (hdparm(8), -B).
+    NoSpinDown {
+        /// The disk.
+        disk: String,
+        /// As hdparm says it.
+        timer: String,
+        /// 128 and more.
+        level: u8,
     },
     /// The clock is gated later than its disk is suspended.
     GateAfterSuspend {
@@ -284,7 +319,7 @@ impl Knobs {
                 }
             }
             p.path = above.into();
-        } else if above.ends_with("/devfreq") {
+        } else if above.ends_with("/devfreq") && DEVFREQ.contains(&file) {
             let d = self.devfreq.entry(folder.into()).or_default();
             match file {
                 "governor" => d.governor = Some(value.into()),
@@ -298,6 +333,8 @@ impl Knobs {
                 _ => {}
             }
             d.name = folder.into();
+        } else if file == "power_state" && is_pci(folder) && STATES.contains(&value) {
+            self.pci.insert([above, "/", folder].concat(), value.into());
         } else if file == "clkgate_delay_ms" {
             if let Some(ms) = number() {
                 let path = path.strip_suffix("/clkgate_delay_ms").unwrap_or(path);
@@ -339,6 +376,25 @@ impl Knobs {
             p.path.contains("/block/")
                 || p.path.split('/').any(|n| crate::wait::Family::of_device(n).is_some())
         })
+    }
+
+    /// Whether two settings are there that could contradict each other.
+    pub fn comparable(&self) -> bool {
+        let devfreq = |d: &Devfreq| {
+            let set = [d.poll.is_some(), d.limits[0].is_some(), d.limits[1].is_some()];
+            !d.levels.is_empty() && set.contains(&true)
+        };
+        self.storage().any(|p| p.allowed.is_some() && (p.forbidden || p.autosuspend.is_some()))
+            || self.devfreq.values().any(devfreq)
+            || !self.gates.is_empty() && self.storage().any(|p| p.autosuspend.is_some())
+            || self.standby.keys().any(|d| self.apm.contains_key(d))
+    }
+
+    /// Devices that the core has suspended, and that PCI has in its state of full power all the
+    /// same (drivers/pci/pci-sysfs.c:power_state_show, 6.12: what the kernel set last).
+    pub fn in_name_only(&self) -> impl Iterator<Item = &Power> {
+        let full = |p: &&Power| self.pci.get(&p.path).is_some_and(|s| s == "D0");
+        self.power.values().filter(|p| p.status == Some(Status::Suspended)).filter(full)
     }
 
     /// What contradicts what, in the order of the devices.
@@ -391,6 +447,12 @@ impl Knobs {
             let chooses = d.governor.as_deref().is_some_and(|g| g == "simple_ondemand");
             if chooses && open == 1 && d.levels.len() > 1 {
                 out.push(Conflict::OneClock { devfreq: devfreq(), clock: most });
+            }
+        }
+        for (disk, timer) in &self.standby {
+            let level = self.apm.get(disk).and_then(|l| l.parse::<u8>().ok());
+            if let Some(level) = level.filter(|l| NO_SPIN_DOWN.contains(l)) {
+                out.push(Conflict::NoSpinDown { disk: disk.clone(), timer: timer.clone(), level });
             }
         }
         for (disk, timeout) in self.timeouts.iter().filter(|t| *t.1 > 0) {

@@ -79,6 +79,10 @@ pub struct Drive {
     /// How long leaving a state may take by the kernel's setting, us, if the text shows it
     /// (`default_ps_max_latency_us` of nvme_core; 0 is no state at all).
     pub limit: Option<u64>,
+    /// Another one that the text names, us, where no line shows that it was set.
+    pub named_limit: Option<u64>,
+    /// Whether it can go by such a table at all (`apsta` of the controller), if the text says so.
+    pub can: Option<bool>,
 }
 
 /// What a drive does by itself when nobody asks it for anything.
@@ -90,6 +94,8 @@ pub enum ByItself {
     EmptyTable,
     /// Autonomous transitions are off: it enters nothing by itself.
     Off,
+    /// It has none: the kernel sets no table (nvme_configure_apst, drivers/nvme/host/core.c, 6.12).
+    Unable,
 }
 
 /// What the kernel's own setting would do with a state that saves power
@@ -104,6 +110,8 @@ pub enum Entered {
     TooSlow,
     /// Another of the same class of latency, or a quicker one, is entered instead.
     Passed,
+    /// The drive has no autonomous transitions.
+    Unable,
 }
 
 /// Defaults of nvme_core's parameters: the longest exit latency, and two classes of
@@ -134,6 +142,7 @@ impl Drive {
     /// What it does by itself, as far as the text says.
     pub fn by_itself(&self) -> Option<ByItself> {
         match self.apst {
+            _ if self.can == Some(false) => Some(ByItself::Unable),
             Some(false) => Some(ByItself::Off),
             _ if !self.falls.is_empty() => Some(ByItself::Falls),
             Some(true) if self.entries > 0 => Some(ByItself::EmptyTable),
@@ -152,6 +161,8 @@ impl Drive {
             let both = s.entry_us.saturating_add(s.exit_us);
             let entered = if s.operational {
                 Entered::Serves
+            } else if self.can == Some(false) {
+                Entered::Unable
             } else if s.exit_us > limit || limit == 0 {
                 Entered::TooSlow
             } else if both <= PRIMARY.0 && class != 1 {
@@ -268,15 +279,25 @@ impl Transitions {
         self.levels.iter().map(|l| l.ms).fold(0, u64::saturating_add)
     }
 
+    /// Changes, by the table's own sum where it has one (drivers/devfreq/devfreq.c:
+    /// trans_stat_show, 6.12).
+    pub fn changes(&self) -> u64 {
+        self.total.unwrap_or_else(|| self.counted())
+    }
+
     /// The level that it was at for all but a hundredth of the time, though others were used.
     pub fn mostly(&self) -> Option<&Level> {
         let most = self.levels.iter().max_by_key(|l| l.ms)?;
         let rest = self.time() - most.ms;
-        (rest > 0 && rest.saturating_mul(100) < self.time()).then_some(most)
+        let used = rest > 0 || most.ms > 0 && self.changes() > 0;
+        (used && rest.saturating_mul(100) < self.time()).then_some(most)
     }
 
     /// Whether the device never left one level.
     pub fn stuck(&self) -> Option<&Level> {
+        if self.changes() > 0 {
+            return None;
+        }
         let mut used = self.levels.iter().filter(|l| l.ms > 0);
         let first = used.next()?;
         used.next().is_none().then_some(first)
@@ -356,7 +377,7 @@ impl Transitions {
             let name = format!("{}.{} MHz", l.hz / 1_000_000, l.hz % 1_000_000 / 100_000);
             cells.push((name, Cell::thousandths(share, "%")));
         }
-        let total = self.total.unwrap_or_else(|| self.counted());
+        let total = self.changes();
         // Tables count since the device exists, each over a time of its own. Of a second there
         // may be few thousandths.
         let rate = (u128::from(total) * 7_200_000_000 / u128::from(all)).div_ceil(2);
@@ -438,6 +459,10 @@ mod tests {
         assert_eq!(d.by_kernel(), [Entered::Serves, soon, slow, slow, slow]);
         d.limit = Some(0);
         assert_eq!(d.by_kernel(), [Entered::Serves, slow, slow, slow, slow]);
+        d.can = Some(false);
+        let unable = Entered::Unable;
+        assert_eq!(d.by_kernel(), [Entered::Serves, unable, unable, unable, unable]);
+        assert_eq!(d.by_itself(), Some(ByItself::Unable));
     }
 
     #[test]
@@ -472,10 +497,14 @@ mod tests {
             total: Some(5),
         };
         assert_eq!((t.counted(), t.time()), (5, 10));
-        assert_eq!(t.stuck().map(|l| l.hz), Some(100));
+        // Other levels had less than a millisecond: it was changed all the same.
+        assert_eq!((t.changes(), t.stuck()), (5, None));
+        assert_eq!(t.mostly().map(|l| l.hz), Some(100));
+        let never = std::vec![level(100, &[0, 0], 10), level(400, &[0, 0], 0)];
+        let never = Transitions { levels: never, total: Some(0), ..Transitions::default() };
+        assert_eq!((never.stuck().map(|l| l.hz), never.mostly()), (Some(100), None));
         let levels = std::vec![level(100, &[0, 3], 9_950), level(400, &[2, 0], 50)];
         let rare = Transitions { levels, ..Transitions::default() };
         assert_eq!((rare.stuck(), rare.mostly().map(|l| l.hz)), (None, Some(100)));
-        assert_eq!(t.mostly(), None, "it never left it");
     }
 }

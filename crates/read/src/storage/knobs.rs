@@ -10,6 +10,9 @@ const LONGEST: usize = 4_096;
 /// What `hdparm -C` and `hdparm -B` say (hdparm.c:process_dev, 9.65).
 const STATE: &str = "drive state is:";
 const APM: &str = "APM_level";
+/// What `hdparm -y` and `hdparm -S` say that they do.
+const STOPS: &str = "issuing standby command";
+const TIMER: &str = "setting standby to ";
 
 /// Whether a text has words of `hdparm`.
 pub(super) fn spins(bytes: &[u8]) -> bool {
@@ -26,6 +29,21 @@ fn hdparm(line: &str, disk: &mut String, out: &mut Knobs) -> bool {
         }
         _ => line,
     };
+    if let Some(timer) = said.strip_prefix(TIMER).filter(|_| !disk.is_empty()) {
+        // `120 (10 minutes)`; of 0 it says `off`.
+        let timer = timer.split_once('(').map_or(timer, |t| t.1.trim_end_matches(')'));
+        match timer {
+            "off" => drop(out.standby.remove(disk.as_str())),
+            _ => drop(out.standby.insert(disk.clone(), timer.into())),
+        }
+        return true;
+    }
+    if said == STOPS && !disk.is_empty() {
+        // What was read of it before is of before.
+        out.spinning.remove(disk.as_str());
+        out.stopped.insert(disk.clone());
+        return true;
+    }
     let level = || said.strip_prefix(APM)?.trim_start().strip_prefix('=');
     let (list, value) = match (said.strip_prefix(STATE), level()) {
         (Some(state), _) => (&mut out.spinning, state),
@@ -122,6 +140,7 @@ fn command(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_storage::knobs::Conflict;
 
     #[test]
     fn settings_below_prose_quoted_and_by_cat() {
@@ -154,6 +173,38 @@ mod tests {
         };
         assert_eq!(of(&k.spinning), ["sdq standby", "sdt active/idle"]);
         assert_eq!(of(&k.apm), ["sdr not supported", "sdt 128"]);
+    }
+
+    #[test]
+    fn a_timer_and_a_disk_that_was_told_to_stand_are_read() {
+        let text = "# hdparm -S 120 -B 254 /dev/sdq\n\n/dev/sdq:\n\
+            \x20setting Advanced Power Management level to 0xfe (254)\n\
+            \x20setting standby to 120 (10 minutes)\n APM_level\t= 254\n\
+            /dev/sdr:\n setting standby to 0 (off)\n drive state is:  active/idle\n\
+            \x20issuing standby command\n";
+        let mut k = Knobs::default();
+        read(text.as_bytes(), &mut k);
+        assert_eq!(k.standby.get("sdq").map(String::as_str), Some("10 minutes"));
+        assert!(!k.standby.contains_key("sdr") && k.stopped.contains("sdr"));
+        assert!(k.spinning.is_empty(), "it was read before");
+        assert!(k.comparable());
+        let timer = "10 minutes".into();
+        let conflict = Conflict::NoSpinDown { disk: "sdq".into(), timer, level: 254 };
+        assert_eq!(k.conflicts(), [conflict]);
+    }
+
+    #[test]
+    fn the_state_of_pci_is_of_the_device() {
+        let text = "$ cat /sys/bus/pci/devices/0000:05:00.0/power_state\nD0\n\
+            $ cat /sys/bus/pci/devices/0000:05:00.0/power/runtime_status\nsuspended\n\
+            /sys/bus/pci/devices/0000:06:00.0/power_state:D3cold\n\
+            /sys/bus/pci/devices/0000:06:00.0/power/runtime_status:suspended\n\
+            /sys/bus/acpi/devices/LNXPOWER:00/power_state:D0\n";
+        let mut k = Knobs::default();
+        read(text.as_bytes(), &mut k);
+        assert_eq!((k.power.len(), k.pci.len()), (2, 2));
+        let names: Vec<&str> = k.in_name_only().map(|p| p.name()).collect();
+        assert_eq!(names, ["0000:05:00.0"]);
     }
 
     #[test]

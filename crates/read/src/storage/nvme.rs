@@ -22,6 +22,12 @@ struct State {
     /// The kernel's limit, and whether the next line says it.
     limit: Option<u64>,
     limit_follows: bool,
+    /// The next line is the kernel's command line.
+    boot_follows: bool,
+    /// A limit that the text names, and no line shows as set.
+    named_limit: Option<u64>,
+    /// Whether the next drive can go into states by itself (`apsta`).
+    can: Option<bool>,
     /// The last state of the next drive (`npss`).
     last_state: Option<u32>,
     damaged: u64,
@@ -30,20 +36,37 @@ struct State {
 /// The parameter of nvme_core that limits what leaving a state may take, us.
 const LIMIT: &str = "default_ps_max_latency_us";
 
-/// The limit in a line that shows it: its file with a colon, the kernel's command line, or a
-/// line of modprobe.conf. Whether the next line is the content of the file.
-fn limit(line: &str) -> (Option<u64>, bool) {
-    let Some((before, after)) = line.split_once(LIMIT) else { return (None, false) };
-    let set = before.contains("ommand line:")
+/// A limit in a line.
+#[derive(Default)]
+struct Limit {
+    /// What a line shows as set: its file with a colon, the kernel's command line, or a line of
+    /// modprobe.conf.
+    set: Option<u64>,
+    /// What it names besides.
+    named: Option<u64>,
+    /// The next line is the content of the file.
+    follows: bool,
+}
+
+/// The limit in a line; `boot`: the line is the kernel's command line.
+fn limit(line: &str, boot: bool) -> Limit {
+    let Some((before, after)) = line.split_once(LIMIT) else { return Limit::default() };
+    let set = boot
+        || before.contains("ommand line:")
         || before.contains("/proc/cmdline:")
         || before.starts_with("options nvme_core ");
-    let value = match before.ends_with("/parameters/") {
-        true => after.strip_prefix(':'),
-        false => after.strip_prefix('=').filter(|_| set),
+    let file = before.ends_with("/parameters/");
+    let number = |v: &str| {
+        let end = v.find(|c: char| !c.is_ascii_digit()).unwrap_or(v.len());
+        v[..end].parse::<u64>().ok()
     };
-    let number = value.and_then(|v| v.split_whitespace().next()?.parse().ok());
+    let value = after.strip_prefix(if file { ':' } else { '=' }).and_then(number);
     let read = ["cat ", "grep . "].iter().any(|c| before.contains(c));
-    (number, read && after.is_empty())
+    Limit {
+        set: value.filter(|_| file || set),
+        named: value.filter(|_| !file && !set),
+        follows: read && after.is_empty(),
+    }
 }
 
 /// Reads every table of a text: mails may quote several.
@@ -65,8 +88,10 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
         if std::mem::take(&mut now.limit_follows) {
             now.limit = line.parse().ok().or(now.limit);
         }
-        let (limit, follows) = limit(line);
-        (now.limit, now.limit_follows) = (limit.or(now.limit), follows);
+        let limit = limit(line, std::mem::take(&mut now.boot_follows));
+        (now.limit, now.limit_follows) = (limit.set.or(now.limit), limit.follows);
+        now.named_limit = now.named_limit.or(limit.named);
+        now.boot_follows = line.trim_end().ends_with("cat /proc/cmdline");
         if now.hex.is_some() && !now.hex_line(line, drives) {
             now.hex = None;
         }
@@ -83,6 +108,9 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
         }
         if let Some(last) = hex_value(line, "npss") {
             now.last_state = u32::try_from(last).ok().filter(|n| *n < MOST);
+        }
+        if let Some(can) = hex_value(line, "apsta") {
+            now.can = Some(can & 1 == 1);
         }
         for (word, place) in [("rtd3e", 0), ("rtd3r", 1)] {
             if let (Some(us), Some(d)) = (hex_value(line, word), drives[first..].last_mut()) {
@@ -125,6 +153,7 @@ pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &m
     }
     for d in &mut drives[first..] {
         d.limit = now.limit;
+        d.named_limit = now.named_limit.filter(|_| now.limit.is_none());
     }
     let advice = "lines of power states that cannot be understood: compare them with the original";
     losses.add("damaged_line", now.damaged, Severity::Warning, advice, None);
@@ -165,7 +194,9 @@ impl State {
                 self.heading = Some(model);
             }
         }
-        drives.last_mut().expect("one is there").states.push(s);
+        let drive = drives.last_mut().expect("one is there");
+        drive.can = self.can.take().or(drive.can);
+        drive.states.push(s);
     }
 
     /// `get-feature:0xc (Autonomous Power State Transition), Current value:0x000001`.
@@ -394,19 +425,29 @@ mod tests {
 
     #[test]
     fn the_limit_of_the_kernel_is_read_where_it_is_shown() {
-        let read = |above: &str| {
+        let drive = |above: &str| {
             let table = "ps 0 : mp:7.10W operational enlat:0 exlat:0\nps 1 : mp:0.0061W non-operational enlat:900 exlat:7700\n";
             let (mut drives, mut losses) = (Vec::new(), Losses::default());
             super::read("x.txt", format!("{above}\n{table}").as_bytes(), &mut drives, &mut losses);
-            drives[0].limit
+            drives.swap_remove(0)
         };
+        let (named, can) = (|t: &str| drive(t).named_limit, |t: &str| drive(t).can);
+        let read = |above: &str| drive(above).limit;
         let file = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
         assert_eq!(read(&format!("{file}:5500")), Some(5_500));
         assert_eq!(read(&format!("box:~# cat {file}\n7000")), Some(7_000));
         assert_eq!(read("options nvme_core default_ps_max_latency_us=0"), Some(0));
         let boot = "[    0.000000] Command line: ro nvme_core.default_ps_max_latency_us=200 quiet";
         assert_eq!(read(boot), Some(200));
-        assert_eq!(read("Try nvme_core.default_ps_max_latency_us=0 once."), None);
+        let typed =
+            "# cat /proc/cmdline\nroot=/dev/nvme9n1p2 nvme_core.default_ps_max_latency_us=0";
+        assert_eq!(read(typed), Some(0));
+        assert_eq!(read(&typed.replace("cat", "edit")), None);
+        let words = "Try nvme_core.default_ps_max_latency_us=0, once.";
+        assert_eq!((read(words), named(words)), (None, Some(0)));
+        assert_eq!(named(boot), None, "what was set is no word");
+        assert_eq!(can("apsta     : 0"), Some(false));
+        assert_eq!(can("apsta     : 0x1"), Some(true));
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub fn json(page: &Page<'_>) -> Value {
                     Entered::After(ms) => ("entered", Some(ms)),
                     Entered::TooSlow => ("too_slow", None),
                     Entered::Passed => ("passed", None),
+                    Entered::Unable => ("unable", None),
                 };
                 let mut state = json!(s);
                 state["by_kernel"] = word.into();
@@ -74,6 +75,7 @@ pub fn json(page: &Page<'_>) -> Value {
                 ByItself::Falls => "falls",
                 ByItself::EmptyTable => "empty_table",
                 ByItself::Off => "off",
+                ByItself::Unable => "unable",
             }),
             "off_us": d.off[0], "on_us": d.off[1],
             "doubts": d.doubts().into_iter().map(crate::wording::storage::doubt).collect::<Vec<_>>(),

@@ -220,6 +220,9 @@ fn answer(a: &Answer<'_>) -> String {
             }
         ),
         None => {
+            if let Some(text) = in_name_only(a.knobs).or_else(|| unmanaged(a)) {
+                return text;
+            }
             let asleep = a.knobs.power.values().filter(|p| p.is_active() == Some(false)).count();
             let seen =
                 a.traces.iter().any(|t| t.trace.runtime.devices.iter().any(|d| d.suspends > 0));
@@ -229,7 +232,7 @@ fn answer(a: &Answer<'_>) -> String {
                         "No device is held awake by the last measurement; {} was active in the first.",
                         safe(was.name())
                     ),
-                    None => rests(a).unwrap_or_else(|| {
+                    None => rests(a).or_else(|| one_asleep(a)).unwrap_or_else(|| {
                         "No device is held awake, and none was resumed for nothing.".into()
                     }),
                 },
@@ -238,6 +241,45 @@ fn answer(a: &Answer<'_>) -> String {
             }
         }
     }
+}
+
+/// Devices that sleep for the core, and not for PCI.
+fn in_name_only(knobs: &Knobs) -> Option<String> {
+    let all: Vec<&Power> = knobs.in_name_only().collect();
+    let first = all.first()?;
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        n => format!(" {} like it.", plural(n, "further device")),
+    };
+    Some(format!(
+        "{} is suspended by its runtime_status, and its power_state is D0: PCI left it at full power.{more}",
+        safe(first.name())
+    ))
+}
+
+/// Devices whose runtime power management is off, where none is managed
+/// (drivers/base/power/sysfs.c:runtime_status_show, 6.12).
+fn unmanaged(a: &Answer<'_>) -> Option<String> {
+    let known: Vec<&Power> = a.knobs.power.values().filter(|p| p.status.is_some()).collect();
+    let off = known.iter().all(|p| p.status == Some(Status::Unsupported));
+    let first = known.first().filter(|_| off && a.traces.is_empty())?;
+    let (whose, it) = match known.len() {
+        1 => (safe(first.name()).into_owned(), "it"),
+        n => (format!("{}, {} first,", plural(n, "device"), safe(first.name())), "them"),
+    };
+    Some(format!(
+        "Runtime power management of {whose} is off (runtime_status unsupported): while the \
+         machine is awake, the kernel does not suspend {it}."
+    ))
+}
+
+/// The one device whose files were read, where it sleeps.
+fn one_asleep(a: &Answer<'_>) -> Option<String> {
+    let mut all = a.knobs.power.values();
+    let p = all.next().filter(|p| p.status == Some(Status::Suspended))?;
+    let state = a.knobs.pci.get(&p.path).map_or(String::new(), |s| format!(", in {s}"));
+    (all.next().is_none() && a.traces.is_empty())
+        .then(|| format!("{} is suspended{state}: nothing holds it awake.", safe(p.name())))
 }
 
 /// How long the one device whose files were read slept.

@@ -9,6 +9,7 @@ use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{conflict, cure, error, ms3, row, time, waited_for};
 use dormouse_base::loss::Severity;
+use dormouse_base::say;
 use dormouse_storage::knobs::Knobs;
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::Operation;
@@ -423,6 +424,23 @@ fn histogram(p: &mut Page, d: &DiskSummary) {
     line("whole latency", &d.spread[CAUSES.len()]);
 }
 
+/// Which disks spin, by what `hdparm -C` said last (hdparm.c:do_checkpower, 9.65).
+fn spins(knobs: &Knobs) -> Option<String> {
+    let one = |(disk, state): (&String, &String)| match state.as_str() {
+        "active/idle" if knobs.stopped.contains(disk) => {
+            format!("{disk} spins, though it was told to stand still (hdparm -y)")
+        }
+        "active/idle" => format!("{disk} spins"),
+        "standby" | "sleeping" => format!("{disk} stands still"),
+        _ => format!("whether {disk} spins is not known: it did not say"),
+    };
+    let all: Vec<String> = knobs.spinning.iter().map(one).collect();
+    let text = format!("{}.", all.join("; "));
+    // A name stays as it is.
+    let text = if text.starts_with("whether") { say::capital(&text) } else { text };
+    (!all.is_empty()).then_some(text)
+}
+
 /// What may rest and what may not: links, clocks and platters.
 fn rests(knobs: &Knobs) -> Vec<String> {
     let mut out = Vec::new();
@@ -462,22 +480,29 @@ fn rests(knobs: &Knobs) -> Vec<String> {
 fn contradictions(p: &mut Page, knobs: &Knobs) {
     let list = knobs.conflicts();
     let text = match list.len() {
-        0 => "No setting of storage here contradicts another.".to_string(),
+        0 if knobs.comparable() => "No setting of storage here contradicts another.".to_string(),
+        0 => match (spins(knobs), &rests(knobs)[..]) {
+            (Some(text), _) => text,
+            (None, [one]) => one.clone(),
+            _ => "Settings of storage, no two of which could contradict each other.".into(),
+        },
         1 => "1 setting of storage does not do what it says.".into(),
         n => format!("{n} settings of storage do not do what they say."),
     };
-    p.wrapped(Ink::Strong, 0, 2, &text);
-    let of = format!(
-        "From sysfs: {} with runtime power management, {}.",
-        plural(knobs.power.len(), "device"),
-        plural(knobs.devfreq.len(), "devfreq device")
-    );
-    p.wrapped(Ink::Plain, 0, 2, &of);
+    p.wrapped(Ink::Strong, 0, 2, &safe(&text));
+    if !knobs.power.is_empty() || !knobs.devfreq.is_empty() {
+        let of = format!(
+            "From sysfs: {} with runtime power management, {}.",
+            plural(knobs.power.len(), "device"),
+            plural(knobs.devfreq.len(), "devfreq device")
+        );
+        p.wrapped(Ink::Plain, 0, 2, &of);
+    }
     for c in &list {
         p.paragraph(2, &safe(&conflict(c)));
     }
-    for text in rests(knobs) {
-        p.paragraph(2, &safe(&text));
+    for rest in rests(knobs).into_iter().filter(|r| *r != text) {
+        p.paragraph(2, &safe(&rest));
     }
     for (disk, s) in &knobs.counters {
         let mean = |n: u64, ms: u64| {

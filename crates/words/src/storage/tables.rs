@@ -22,7 +22,7 @@ fn watts(uw: Option<u64>) -> String {
 pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
     let odd: Vec<&Drive> = drives.iter().filter(|d| !d.doubts().is_empty()).collect();
     // Whoever enters nothing by itself never has to wake.
-    let still = |d: &&Drive| matches!(d.by_itself(), Some(ByItself::EmptyTable | ByItself::Off));
+    let still = |d: &&Drive| d.by_itself().is_some_and(|b| b != ByItself::Falls);
     let asleep = drives.iter().find(still).and_then(Drive::by_itself);
     let worst = drives
         .iter()
@@ -123,7 +123,11 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
         }
         // Beside what was read of the drive it is what a kernel would set, and not what is set.
         let read = d.by_itself().is_some_and(|b| b != ByItself::Falls);
-        let kernel = if read { "the kernel would set" } else { "by the kernel's APST" };
+        let kernel = match d.named_limit {
+            Some(_) => "by default limits",
+            None if read => "the kernel would set",
+            None => "by the kernel's APST",
+        };
         p.line(&[(
             Ink::Plain,
             &format!(
@@ -162,6 +166,22 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             ),
             None => {}
         }
+        if let Some(us) = d.named_limit {
+            p.paragraph(
+                2,
+                &format!(
+                    "The text names default_ps_max_latency_us={us}, and no line shows that it was \
+                     set: {}.",
+                    match us {
+                        0 => "with it the kernel sends the drive nowhere".into(),
+                        us => format!("with it no exit may take longer than {} us", grouped(us)),
+                    }
+                ),
+            );
+        }
+        if d.by_itself() == Some(ByItself::EmptyTable) && d.limit.is_none() {
+            p.paragraph(2, OLDER);
+        }
         let off = [d.off[0], d.off[1]].map(|t| t.filter(|us| *us > 0));
         if let [Some(down), Some(up)] = off {
             let ns = |us: u64| time(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX));
@@ -192,15 +212,20 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
     drives_beside(p, drives);
 }
 
+/// drivers/nvme/host/core.c:nvme_configure_apst, 4.11 and 4.13.
+const OLDER: &str = "The last column goes by the default of kernels since 4.13: an exit of 100,000 \
+                     us at most. 4.11 allowed 25,000 us for entry and exit together.";
+
 pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
     let stuck = list.iter().filter(|t| t.stuck().is_some()).count();
     let text = match stuck {
         0 => match list.iter().find_map(|t| Some((t, t.mostly()?))) {
             Some((t, l)) => format!(
-                "{} was hardly ever changed by devfreq: it was at {} MHz for {} of the time.",
+                "{} was at {} MHz for {} of the time, with {}.",
                 safe(&t.name),
                 l.hz / 1_000_000,
-                percent(l.ms, t.time())
+                percent(l.ms, t.time()),
+                plural(t.changes() as usize, "change")
             ),
             None => "Every clock here was changed by devfreq.".to_string(),
         },
@@ -212,7 +237,7 @@ pub(super) fn tables(p: &mut Page, list: &[Transitions]) {
     for t in list {
         let all = t.time();
         p.blank();
-        let total = t.total.unwrap_or_else(|| t.counted());
+        let total = t.changes();
         let counted = if t.counted() == total {
             String::new()
         } else {

@@ -132,6 +132,10 @@ pub(crate) fn conflict(c: &Conflict) -> String {
             if *upper { "max_freq" } else { "min_freq" },
             limit / 1_000_000
         ),
+        Conflict::NoSpinDown { disk, timer, level } => format!(
+            "{disk} has a standby timer of {timer} (hdparm -S), and its APM level {level} permits no \
+             spin-down (hdparm -B)."
+        ),
         Conflict::QosUnheard { disk, timeout } => format!(
             "{disk} asks for its fastest clock until {timeout} ms after a request \
              (dev_freq_timeout_ms), and devfreq listens to the host: it acts at the next look, too late \
@@ -199,6 +203,10 @@ pub fn by_itself(b: ByItself) -> &'static str {
             "APST is on and every entry of its table is empty: the drive enters no state that \
              saves power by itself."
         }
+        ByItself::Unable => {
+            "It has no autonomous transitions (apsta 0), so the kernel sets none: it enters no \
+             state that saves power by itself."
+        }
         ByItself::Off => "APST is off: the drive enters no state that saves power by itself.",
     }
 }
@@ -210,6 +218,7 @@ pub fn entered(e: Entered) -> String {
         Entered::After(ms) => format!("after {} ms", grouped(ms)),
         Entered::TooSlow => "exit too slow".into(),
         Entered::Passed => "passed over".into(),
+        Entered::Unable => "never: no APST".into(),
     }
 }
 
