@@ -18,6 +18,7 @@ mod digits;
 mod doctor;
 mod domains;
 mod dressed;
+mod drives;
 mod gates;
 mod given;
 mod handover;

@@ -297,6 +297,15 @@ fn what_a_kernel_freezes_to_read_an_image_is_no_suspend() {
 }
 
 #[test]
+fn an_image_that_was_refused_is_not_timed() {
+    let refused = READS_IMAGE
+        .replace("[    1.322599]", "[    1.322590] PM: Image mismatch: version\n[    1.322599]");
+    let text = words(&["show", "-"], &refused);
+    assert!(text.contains("Broken: The image was made by another build"), "{text}");
+    assert!(!text.contains("Hibernation image ms"), "{text}");
+}
+
+#[test]
 fn an_image_is_named_where_it_takes_most_of_a_half() {
     let log = "\
 [   60.323547] PM: hibernation: hibernation entry

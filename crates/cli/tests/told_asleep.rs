@@ -1,5 +1,6 @@
 //! What is said of sleeps that counters, services, batteries and networks tell of.
 
+use super::kinds::says;
 use super::words::words;
 
 /// What `check` says of a text.
@@ -203,4 +204,19 @@ fn what_is_said_of_a_night_is_not_of_a_sleep_by_day() {
         + &sleep("Tue Feb  4 12:00:00", "Tue Feb  4 14:00:00");
     let text = checked(&format!("{log}\nBattery 80 % -> 70 % over the night.\n"));
     assert!(text.contains("10.0 % in 8 h 0 min"), "{text}");
+}
+
+#[test]
+fn a_sleep_without_an_end_and_a_source_that_counted_prove_no_more_than_they_say() {
+    let begins = "May 04 08:10:11 heron kernel: PM: suspend entry (s2idle)\n\
+        May 04 08:10:11 heron kernel: Filesystems sync: 0.011 seconds\n\
+        May 04 09:20:40 heron kernel: Freezing user space processes\n";
+    says("check", begins, &["took 1 h 10 min", "rule night-slept, likely"], &[]);
+    let whole = "May 04 08:10:11 heron kernel: PM: suspend entry (s2idle)\n\
+        May 04 09:20:40 heron kernel: PM: suspend exit\n";
+    says("check", whole, &["took 1 h 10 min", "rule night-slept, certain"], &[]);
+    let test = "s2idle cycle 1 of 1\n\
+        wakeup source name: \"OAKX\" wakeup event was signaled.\n\
+        pm-action returned 0 after 31 seconds.\n";
+    says("check", test, &["OAKX. One of them may have woken it"], &["One of them woke it"]);
 }

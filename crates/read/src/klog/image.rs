@@ -70,7 +70,14 @@ impl Log<'_> {
             }
             return true;
         }
+        // kernel/power/snapshot.c:check_header, as the first page is read.
+        self.c.image_refused |= text.starts_with(b"Image mismatch: ");
         let Some((work, bytes, took)) = step else { return self.copies(text) };
+        if work == ImageWork::Read && std::mem::take(&mut self.c.image_refused) {
+            // Nothing was read, whatever the kernel counts (kernel/power/swap.c:swsusp_read).
+            self.t.touch(&log_stamp(self, stamp));
+            return true;
+        }
         advance(self, took);
         let now = self.now;
         if work == ImageWork::Allocate && self.timed {

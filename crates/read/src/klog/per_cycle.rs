@@ -38,6 +38,8 @@ pub(crate) struct PerCycle {
     pub image_made: Option<Ns>,
     /// Since when memory is taken for one.
     pub(super) allocating: Option<Ns>,
+    /// Its header was refused: nothing of it is read.
+    pub image_refused: bool,
     /// When the memory was copied for it: there its clock goes on.
     pub image_from: Option<Ns>,
     /// When the step began that lasts.

@@ -313,7 +313,7 @@ fn signalled(case: &Case, out: &mut Vec<Finding>) {
     names.dedup();
     let Some((item, _)) = all.first() else { return };
     let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!("Over the sleep the test saw these wakeup sources signalled: {}. One of them woke it; the alarm of the test's own clock is one of the usual.", say::names(&names)))
+        .says(format!("Over the sleep the test saw these wakeup sources signalled: {}. One of them may have woken it, or the alarm of the test's own clock.", say::names(&names)))
         .look("ls -l /sys/class/wakeup/*/device names the device of each; 00:0x is one of the mainboard (PNP), often the clock.")
         .of_devices(names.into_iter().map(|name| Device { name, driver: String::new() }))
         .shown_by([Evidence::from(*item)]);

@@ -155,6 +155,15 @@ fn parts(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// Whether the lines of an attempt prove that the machine slept for as long as they are apart:
+/// its end is there, and it was not given up before devices went down
+/// (drivers/base/power/wakeup.c:pm_print_active_wakeup_sources, 6.12). What is frozen before a sleep may
+/// be stamped behind it, and a machine that waited looks the same.
+fn is_sure(case: &Case, a: &Attempt) -> bool {
+    let gives_up = |m: &Message| m.has("active wakeup source: ") || m.has("Wakeup pending");
+    a.closed && (a.devices || !case.of(a).iter().any(gives_up))
+}
+
 /// Where a text has little else of a sleep, its length is told from here on, in ms.
 const FEW_SECONDS: i64 = 5_000;
 /// So many lines of an attempt at most.
@@ -202,7 +211,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let message = case.messages.iter().find(|m| m.line == l.0).map(Evidence::from);
         message.or_else(|| case.night.items.iter().find(|i| i.line == l.0).map(Evidence::from))
     });
-    let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
+    let sure = match all.iter().all(|l| attempt(case, l.0).is_none_or(|a| is_sure(case, a))) {
+        true => Confidence::Certain,
+        false => Confidence::Likely,
+    };
+    let f = Finding::new(("night-slept", Area::Mode, Level::Note), sure)
         .says(sentence)
         .shown_by(shown)
         .shown_by(users.iter().take(1).filter(|_| all.len() == 1).map(|u| u.1.shown()));
