@@ -116,6 +116,10 @@ fn a_finding_of_another_sort_hides_no_machine_that_dies() {
         says("check", &format!("{said}{shown}"), &[trouble], &[]);
         says("check", &format!("This is my elm after a day.\n\n{shown}"), &[], &[trouble]);
     }
+    // Words alone are nothing to judge.
+    says("check", said, &["nothing to analyse"], &[trouble]);
+    let image = "[    2.000000] PM: hibernation: Image not found (code -22)\n";
+    says("check", &format!("{said}{image}"), &["looked for an image"], &[trouble]);
     // What kills a machine explains it.
     let crash = sleep(
         "[  101.000000] BUG: kernel NULL pointer dereference, address: 0000000000000010\n\

@@ -467,7 +467,6 @@ mod tests {
             "wifi was never gone after resume",
             "no wifi problems after resume",
             "the issue after suspend went away",
-            "the problem is not there after resume",
             "i lost my key after i had put it to sleep, on the train",
             "the fan spins at full speed while i compile",
             "no error in the log after suspend",

@@ -68,9 +68,11 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     }
     let Some(&end) = over[..over.partition_point(|&i| i < t.at)].last() else {
         let asked = asked(case, t).then_some(When::Asked);
-        return asked
-            .or_else(|| stage::of_the_called(&frames).map(When::Inside))
-            .or_else(|| stage::by_name(&frames).map(When::Named));
+        // Where the text shows a sleep, what stands apart from it is of none.
+        let alone = case.attempts.is_empty() && case.parts.is_empty();
+        let called = || stage::of_the_called(&frames).map(When::Inside);
+        let named = || stage::by_name(&frames).map(When::Named);
+        return asked.or_else(|| if alone { called().or_else(named) } else { None });
     };
     if !is_over(&case.messages, end) {
         return None;

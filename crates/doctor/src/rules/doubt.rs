@@ -57,8 +57,13 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
             let image = f.area == Area::Hibernation && f.id != reset::NOT_FOUND;
             f.area == Area::Mode || image || f.id == "wake-armed"
         });
+    // Words alone are nothing to judge, and a start that found no image is told.
+    let shows = !case.values.is_empty() || !found.is_empty() || case.night.speaks();
+    let shows = shows && found.iter().all(|f| f.id != reset::NOT_FOUND);
     let told = trouble(case)
-        .filter(|t| slept || names_a_sleep(t.1))
+        .filter(|t| {
+            slept || shows && names_a_sleep(t.1) && tells_of_death(t.1) && !t.1.contains('|')
+        })
         .filter(|_| earlier::closed(case).is_none() && !is_calmed(case))
         .filter(|t| {
             let lower = t.1.to_ascii_lowercase();
