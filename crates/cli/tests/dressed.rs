@@ -102,3 +102,28 @@ fn each_number_below_one_command_is_of_its_own_file() {
     says("check", &text(6_100), &["slept in name only"], &[]);
     says("check", &text(270_006_100), &[], &["slept in name only"]);
 }
+
+#[test]
+fn a_check_of_the_kernel_that_finds_a_fault_is_no_crash() {
+    let log = |report: &str| {
+        super::kinds::DOWN.to_owned()
+            + &format!(
+                "[  101.000000] {report}\n\
+                 [  101.000010] CPU: 1 UID: 0 PID: 77 Comm: systemd-sleep Not tainted 6.12.0 #1\n\
+                 [  101.000020] Call Trace:\n\
+                 [  101.000030]  elm_suspend+0x6c/0x130 [elm]\n\
+                 [  101.090000] PM: suspend of devices complete after 80.000 msecs\n\
+                 [  104.500000] OOM killer enabled.\n[  104.503000] PM: suspend exit\n"
+            )
+    };
+    let found = ["A check of the kernel found a fault while devices suspended: "];
+    let kasan = log("BUG: KASAN: slab-out-of-bounds in elm_suspend+0x6c/0x130 [elm]");
+    says(
+        "check",
+        &kasan,
+        &[found[0], "KASAN: slab-out-of-bounds, in elm_suspend (elm)"],
+        &["crashed"],
+    );
+    let ubsan = log("UBSAN: shift-out-of-bounds in drivers/elm.c:7:9");
+    says("check", &ubsan, &[found[0], "UBSAN: shift-out-of-bounds"], &["crashed", "warned"]);
+}

@@ -53,12 +53,15 @@ pub struct Trouble<'a> {
 }
 
 /// How reports begin. The first that fits counts.
-const BEGINS: [(&str, Kind); 34] = [
+const BEGINS: [(&str, Kind); 37] = [
     ("BUG: unable to handle", Kind::Crash),
     ("BUG: kernel NULL pointer", Kind::Crash),
     ("BUG: stack guard page was hit", Kind::Crash),
     ("BUG: KASAN", Kind::Crash),
     ("BUG: KFENCE", Kind::Crash),
+    ("BUG: KMSAN", Kind::Crash),
+    ("BUG: KCSAN", Kind::Warning),
+    ("UBSAN: ", Kind::Warning),
     ("BUG: scheduling while atomic", Kind::Warning),
     ("BUG: sleeping function called from invalid context", Kind::Warning),
     ("BUG: workqueue lockup", Kind::Stall),
@@ -91,7 +94,7 @@ const BEGINS: [(&str, Kind); 34] = [
 ];
 
 /// Each of them has one of these words, and few other lines have.
-const MARKS: [&str; 14] = [
+const MARKS: [&str; 15] = [
     "BUG",
     "LOCKUP",
     "Unable to",
@@ -106,6 +109,7 @@ const MARKS: [&str; 14] = [
     "invalid opcode",
     "WARNING: ",
     "INFO: ",
+    "UBSAN: ",
 ];
 
 /// Words that stand before a stall: `rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:`.

@@ -219,6 +219,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// What KASAN, KFENCE, KMSAN, KCSAN or UBSAN reports (lib/ubsan.c, mm/kasan/report.c, mm/kfence,
+/// mm/kmsan, kernel/kcsan/report.c, 6.12): the kernel goes on.
+fn found_by_a_check(words: &str) -> Option<&str> {
+    let report = words.strip_prefix("BUG: ").unwrap_or(words);
+    let (who, _) = report.split_once(": ")?;
+    let checks = ["KASAN", "KFENCE", "KMSAN", "KCSAN", "UBSAN"];
+    checks.contains(&who).then(|| report.split(" in ").next().unwrap_or(report))
+}
+
 fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     let t = list[0];
     let (id, level) = match t.kind {
@@ -238,6 +247,9 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let (at, often) = (w.words(), say::times(list.len()));
     let text = match t.kind {
+        _ if let Some(what) = found_by_a_check(t.words) => {
+            format!("A check of the kernel found a fault{often} {at}: {what}{place}.")
+        }
         Kind::Crash => format!("The kernel crashed{often} {at}{place}.{}", earlier(case, t)),
         Kind::Warning => format!("The kernel warned{often} {at}{place}."),
         Kind::Locks => {

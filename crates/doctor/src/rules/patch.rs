@@ -183,8 +183,8 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
     let fixes = fixes(case);
     let shown = is_commit(case);
     let signed = fixes.into_iter().chain(begins("Signed-off-by: ")).min();
-    let signed = signed.or(shown.then_some(u64::MAX)).or_else(|| begins("diff --git "));
-    let Some(signed) = signed else { return };
+    let described = signed.or(shown.then_some(u64::MAX));
+    let Some(signed) = described.or_else(|| begins("diff --git ")) else { return };
     let subject = || {
         let mut head = case.messages.iter().filter(prose).filter(|m| m.line < signed);
         head.any(|m| m.text.starts_with("Subject: ") && m.text.contains("[PATCH"))
@@ -208,9 +208,9 @@ pub(crate) fn without(case: &Case, findings: &mut [Finding]) {
     let stamped =
         |e: &Evidence| case.messages.iter().any(|m| m.line == e.line && m.trust == Trust::Logged);
     for f in findings.iter_mut().filter(|f| f.level != Level::Note && !parted) {
-        let one = f.evidence.len() == 1;
+        let one = described.is_none() && f.area == Area::Abort && f.evidence.len() == 1;
         if one && f.evidence.iter().all(|e| above(e) && !stamped(e)) {
-            // No log, but what the change is about.
+            // Nobody signed for it as what he saw.
             f.level = Level::Note;
             f.sentence += " The text is a patch, and gives one line as an example.";
         } else if f.evidence.iter().all(above) {
