@@ -57,10 +57,10 @@ fn slept(text: &[u8]) -> Option<Ns> {
 
 /// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
 fn hours(step: Ns) -> Option<Ns> {
-    let count = (step.0 + HOUR / 2).div_euclid(HOUR);
-    let beside = step.0 - count * HOUR;
-    let set = count != 0 && count.abs() <= 26 && (0..=BESIDE).contains(&beside);
-    set.then_some(Ns(count * HOUR))
+    let count = step.0.saturating_add(HOUR / 2).div_euclid(HOUR);
+    let set = Ns(count.saturating_mul(HOUR));
+    let known = count != 0 && count.abs() <= 26 && (0..=BESIDE).contains(&(step - set).0);
+    known.then_some(set)
 }
 
 impl Log<'_> {
@@ -366,6 +366,16 @@ impl Log<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_hours_of_a_step_are_those_of_a_day_at_most() {
+        let step = |s: i64| hours(Ns(s * 1_000_000_000)).map(|h| h.0 / HOUR);
+        assert_eq!(
+            [3_601, -7_200, 1_800, 0, 27 * 3_600].map(step),
+            [Some(1), Some(-2), None, None, None]
+        );
+        assert_eq!([Ns(i64::MAX), Ns(i64::MIN), Ns(i64::MIN + 1)].map(hours), [None; 3]);
+    }
 
     #[test]
     fn clocks_are_set_by_whole_hours() {
