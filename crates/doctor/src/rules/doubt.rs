@@ -380,16 +380,20 @@ mod tests {
     use super::*;
     use crate::attempt::Place;
 
-    fn judged(said: &[(Trust, &str)], last: u64, closed: bool) -> Option<String> {
-        let message = |(i, (trust, text)): (usize, &(Trust, &str))| Message {
-            line: i as u64 + 1,
+    fn messages(said: &[(Trust, &str)]) -> Vec<Message> {
+        let message = |(line, (trust, text)): (u64, &(Trust, &str))| Message {
+            line,
             time: None,
             second: None,
             text: (*text).into(),
             trust: *trust,
         };
+        (1..).zip(said).map(message).collect()
+    }
+
+    fn judged(said: &[(Trust, &str)], last: u64, closed: bool) -> Option<String> {
         let place = Place { first: 1, last, begun: true, closed, ..Place::default() };
-        let case = Case::new(said.iter().enumerate().map(message).collect(), &[place]);
+        let case = Case::new(messages(said), &[place]);
         super::judge(&case, &[]).map(|f| f.sentence)
     }
 
@@ -469,18 +473,12 @@ mod tests {
             assert_eq!(with(fine), None, "{fine}");
         }
     }
+
     #[test]
     fn a_finding_of_another_sort_hides_no_machine_that_dies() {
         let with = |words: &str, id: &'static str, level: Level| {
             let said = [(Trust::Logged, "PM: suspend entry (deep)"), (Trust::Prose, words)];
-            let message = |(i, (trust, text)): (usize, &(Trust, &str))| Message {
-                line: i as u64 + 1,
-                time: None,
-                second: None,
-                text: (*text).into(),
-                trust: *trust,
-            };
-            let case = Case::new(said.iter().enumerate().map(message).collect(), &[]);
+            let case = Case::new(messages(&said), &[]);
             let found = Finding::new((id, Area::Mode, level), Confidence::Certain);
             super::judge(&case, &[found]).is_some()
         };

@@ -168,15 +168,15 @@ fn by_hand<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
 /// `2026-04-04 04:04:04.000 | kernel | PM: …`, `1767225600.000: PM: …`, `(12.345678) PM: …`: a
 /// stamp that a program wrote, and perhaps columns between it and the message.
 fn by_program<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
-    let inside = line.strip_prefix(b"(").unwrap_or(line);
-    let moment = match seconds(inside.split(|b| *b == b')').next()?, 6) {
-        Some(time) if inside.len() < line.len() => {
-            let len = memchr::memchr(b')', inside)?;
-            Moment { time: Some(time), said: b"", len: len + 1 }
+    let moment = match line.strip_prefix(b"(") {
+        Some(inside) => {
+            let end = memchr::memchr(b')', inside)?;
+            let time = Some(seconds(&inside[..end], 6)?);
+            Moment { time, said: b"", len: end + 2 }
         }
-        _ => moment(line)?,
+        None => moment(line)?,
     };
-    let text = behind_columns(&inside[moment.len..]);
+    let text = behind_columns(&line[moment.len..]);
     // Rows of tables have numbers there.
     if !text.first()?.is_ascii_alphabetic() && !text.starts_with(b"[") && !text.starts_with(b"<") {
         return None;
@@ -302,8 +302,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     if let Some(at) = text::find(head, b"kernel: ") {
         r.fresh = true;
         let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
-        let moment = moment(line);
-        r.time = known.or_else(|| android(line)).or_else(|| moment?.time);
+        r.time = known.or_else(|| android(line)).or_else(|| moment(line)?.time);
         let before = head[..at].trim_ascii_end();
         r.host = memchr::memrchr(b' ', before).map_or(b"", |blank| &before[blank + 1..]);
         // `journalctl -o short-full` begins with the day of the week.

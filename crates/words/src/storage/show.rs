@@ -427,10 +427,11 @@ fn histogram(p: &mut Page, d: &DiskSummary) {
 /// Which disks spin, by what `hdparm -C` said last (hdparm.c:do_checkpower, 9.65).
 fn spins(knobs: &Knobs) -> Option<String> {
     let one = |(disk, state): (&String, &String)| match state.as_str() {
-        "active/idle" if knobs.stopped.contains(disk) => {
+        // A text may end inside of it.
+        s if s.starts_with("active") && knobs.stopped.contains(disk) => {
             format!("{disk} spins, though it was told to stand still (hdparm -y)")
         }
-        "active/idle" => format!("{disk} spins"),
+        s if s.starts_with("active") => format!("{disk} spins"),
         "standby" | "sleeping" => format!("{disk} stands still"),
         _ => format!("whether {disk} spins is not known: it did not say"),
     };
