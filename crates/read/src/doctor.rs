@@ -19,6 +19,7 @@ use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::formats;
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
+use dormouse_doctor::way::Step;
 use dormouse_doctor::{Case, JudgedCase, Words};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,11 +111,15 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
     file.cycles.iter().filter(|c| c.stats.watched.is_none()).map(of).collect()
 }
 
-/// Reads an input by itself: its `text`, or what stands in it beside the events of a trace.
-pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<JudgedCase>> {
+/// Reads an input by itself: its `text`, or what stands in it beside the events of a trace,
+/// and the steps that those events `traced`.
+pub(crate) fn read_part(part: &Part<'_>, text: &[u8], traced: Vec<Step>) -> Text<Arc<JudgedCase>> {
     let source = &part.source;
     let none = text::none(source.name, source.bytes);
-    let text = none.unwrap_or_else(|| read_bytes(source.name, text));
+    let mut text = none.unwrap_or_else(|| read_bytes(source.name, text));
+    if text.case.way.steps.is_empty() {
+        text.case.way.steps = traced;
+    }
     Heard::of_log(text).text().of(source)
 }
 

@@ -18,6 +18,7 @@ use crate::shell;
 use crate::storage::{StoragePass, StorageReading};
 use crate::text::Text;
 use crate::track::Tracker;
+use crate::way::{self, Traced};
 use crate::wrapped;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
@@ -174,11 +175,15 @@ impl Pass {
         let of_trace = part.format == Format::Ftrace && (words || traces != Traces::None);
         let beside = of_trace.then(Beside::default);
         let of_log = part.format == Format::KernelLog && (words || wanted.sleep);
+        // Where its places are no lines it may be packed, so that no look at the bytes tells.
+        let lines_of_text = part.format == Format::Ftrace;
+        let marks = part.format.is_trace() && (!lines_of_text || way::has_marks(bytes));
+        let mut traced = (wanted.said && marks).then(|| Traced::of(!lines_of_text));
         let quotes = of_log && Beside::is_trace(bytes);
         let quoted = quotes.then(|| Beside::of(bytes));
         let log = quoted.as_deref().map(|text| part.with(text));
         let log = log.as_ref().unwrap_or(posted);
-        let beside = self.events(part, log, traces, requests, lines, beside);
+        let beside = self.events(part, log, traces, requests, lines, beside, traced.as_mut());
         let beside = beside.or(quoted);
         let said = beside.as_deref().unwrap_or(posted.source.bytes);
         if wanted.power {
@@ -190,7 +195,10 @@ impl Pass {
             let log = self.out.heard.last().filter(|_| wanted.heard);
             self.out.said.push(match log.filter(|_| part.format == Format::KernelLog) {
                 Some(log) => log.text().of(&part.source),
-                None => crate::doctor::read_part(posted, said),
+                None => {
+                    let steps = traced.map(Traced::steps).unwrap_or_default();
+                    crate::doctor::read_part(posted, said, steps)
+                }
             });
         }
     }
@@ -205,6 +213,7 @@ impl Pass {
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
         mut beside: Option<Beside>,
+        traced: Option<&mut Traced>,
     ) -> Option<Vec<u8>> {
         let sleeps = traces == Traces::Now;
         let tables = if sleeps { self.out.idle.tables_beside(part) } else { None };
@@ -221,6 +230,9 @@ impl Pass {
                 sinks.push(sink);
             }
             if let Some(sink) = &mut beside {
+                sinks.push(sink);
+            }
+            if let Some(sink) = traced {
                 sinks.push(sink);
             }
             let heard = self.wanted.heard.then_some(&mut self.out.heard);

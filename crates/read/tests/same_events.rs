@@ -8,7 +8,9 @@ use crate::support::tracedat::{
     trace_text_named, write, write_named,
 };
 use dormouse_base::capture::Capture;
-use dormouse_read::{Options, read_bytes};
+use dormouse_doctor::way::Kind;
+use dormouse_doctor::whole::Mark;
+use dormouse_read::{Given, Options, read_bytes};
 use std::io::Read;
 
 fn capture(name: &str, bytes: &[u8]) -> Capture {
@@ -69,6 +71,42 @@ fn assert_same_facts(a: &str, b: &str, what: &str) {
 
 fn events() -> Vec<Ev> {
     cycle_without_blanks(60)
+}
+
+/// What programs wrote into the buffer is behind the kernel's return, in each format, and the
+/// whole way has it.
+#[test]
+fn a_mark_of_a_program_is_read_in_every_format() {
+    let mut events = cycle(3);
+    let last = events.iter().max_by_key(|e| e.time).unwrap().clone();
+    let written = |ms: u64, text: &str| Ev {
+        time: last.time + ms * 1_000_000,
+        what: What::Written { text: text.into() },
+        ..last.clone()
+    };
+    events.push(written(100, "B|77|dormouse"));
+    events.push(written(245, "dormouse: mark scanner"));
+    let packed = Layout { compress: true, ..Layout::default() };
+    let inputs = [
+        ("trace.txt", trace_text(&events).into_bytes()),
+        ("trace.dat", write(&events, &Shape::default())),
+        ("v7.dat", write(&events, &Shape { version: 7, codec: "zstd", ..Shape::default() })),
+        ("trace.pb", perfetto::write(&shared(&events), &Layout::default())),
+        ("packed.pb", perfetto::write(&shared(&events), &packed)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in inputs {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let texts = Given::new(&[path]).said().unwrap();
+        let [text] = &texts[..] else { panic!("{name}") };
+        let kinds: Vec<Kind> = text.case.way.steps.iter().map(|s| s.kind).collect();
+        assert_eq!(kinds, [Kind::Entry, Kind::Back, Kind::App], "{name}");
+        let ways = dormouse_doctor::judge(&text.case).ways;
+        let mark = Mark::find("app:scanner").unwrap();
+        let ready = ways.first().and_then(|w| w.ready(mark)).map(|t| t.0 / 1_000_000);
+        assert!(ready.is_some_and(|ms| (244..=246).contains(&ms)), "{name}: {ready:?}");
+    }
 }
 
 #[test]

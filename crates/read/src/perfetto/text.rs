@@ -13,7 +13,8 @@ use std::io::Write;
 /// text; `d` signed, `u` unsigned, `c` CPU of three digits, `p` address, `f`
 /// function, `b` block device, `t` task state, `r` runtime PM status, `x`
 /// hexadecimal, `g` state of clock gating, `l` this field in percent of the next.
-const EVENTS: [(u32, &str, &str); 47] = [
+const EVENTS: [(u32, &str, &str); 48] = [
+    (3, "print", "tracing_mark_write: {2s}"),
     (
         4,
         "sched_switch",

@@ -70,6 +70,8 @@ impl Field {
         let base = match self.kind {
             Kind::DataLoc => 0,
             Kind::RelLoc => self.offset.checked_add(self.size)?,
+            // One without a size is as long as the record: what programs write, `char buf[]`.
+            Kind::Chars if self.size == 0 => return record.get(self.offset..),
             _ => return self.raw(record),
         };
         let loc = endian.number(self.raw(record)?)? as u32;

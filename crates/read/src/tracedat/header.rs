@@ -141,7 +141,7 @@ pub(super) fn read_v6<'a>(
     let data = c.data;
     let cut = |what| TraceDatError::Truncated { what, at: data.len() as u64 };
     read_header_info(c, header)?;
-    read_ftrace_formats(c, header)?;
+    read_ftrace_formats(c, header, wants)?;
     read_event_formats(c, header, wants, losses)?;
     let n = c.u32().ok_or(cut("kallsyms"))?;
     let symbols = c.take(n.into()).ok_or(cut("kallsyms"))?;
@@ -315,11 +315,12 @@ fn read_page_format(text: &[u8], header: &mut Header<'_>) -> Result<(), TraceDat
     Ok(())
 }
 
-/// Formats of ftrace's own events. None is of interest, but they must be
-/// passed, and they too tell where the common fields are.
+/// Formats of ftrace's own events: what programs wrote (`print`) is of interest where somebody
+/// wants it, and each tells where the common fields are.
 pub(crate) fn read_ftrace_formats(
     c: &mut Cursor<'_>,
     header: &mut Header<'_>,
+    wants: Wants<'_>,
 ) -> Result<(), TraceDatError> {
     let end = c.data.len() as u64;
     let cut = || TraceDatError::Truncated { what: "ftrace formats", at: end };
@@ -329,6 +330,9 @@ pub(crate) fn read_ftrace_formats(
         let text = c.take(n).ok_or_else(cut)?;
         if i == 0 {
             take_common(text, header);
+        }
+        if format::name_of(text).is_some_and(wants) {
+            header.events.extend(format::parse(text));
         }
     }
     Ok(())

@@ -98,7 +98,7 @@ pub(super) fn read<'a>(
         let mut s = Cursor { data: &body, at: 0, endian: c.endian };
         match id {
             HEADER_INFO => header::read_header_info(&mut s, header)?,
-            FTRACE_FORMATS => header::read_ftrace_formats(&mut s, header)?,
+            FTRACE_FORMATS => header::read_ftrace_formats(&mut s, header, wants)?,
             EVENT_FORMATS => header::read_event_formats(&mut s, header, wants, losses)?,
             PRINTK => {
                 let n = s.u32().unwrap_or(0);

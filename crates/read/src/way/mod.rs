@@ -7,15 +7,18 @@
 //! | `firmware` | cbmem, FPDT |
 //! | `graph` | calls of a graph of functions |
 //! | `shown` | a line as a finding quotes it |
+//! | `traced` | marks of programs in a trace, and the sleeps that they stand behind |
 
 mod figure;
 mod firmware;
 mod graph;
 mod shown;
 mod step;
+mod traced;
 
 use crate::grams::Asked;
 use dormouse_doctor::way::Way;
+pub(crate) use traced::{Traced, has_marks};
 
 /// A longer text is no letter of a person.
 const LETTER: usize = 256 << 10;

@@ -5,15 +5,55 @@ use dormouse_base::phase::PmEvent;
 /// What happened.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    SuspendResume { action: &'static str, val: i32, start: bool },
-    Start { driver: String, device: String, parent: String, ops: String, event: i32 },
-    End { driver: String, device: String, error: i32 },
-    Switch { prev: (String, i32, i32), state: u64, next: (String, i32, i32) },
-    QueueWork { work: u64, workqueue: u64, cpu: u32 },
-    Execute { work: u64 },
-    Idle { state: u32, cpu: u32 },
-    Rpm { name: String, usage: i32 },
-    Issue { dev: u32, sector: u64, nr: u32, rwbs: &'static str, comm: String },
+    SuspendResume {
+        action: &'static str,
+        val: i32,
+        start: bool,
+    },
+    Start {
+        driver: String,
+        device: String,
+        parent: String,
+        ops: String,
+        event: i32,
+    },
+    End {
+        driver: String,
+        device: String,
+        error: i32,
+    },
+    Switch {
+        prev: (String, i32, i32),
+        state: u64,
+        next: (String, i32, i32),
+    },
+    QueueWork {
+        work: u64,
+        workqueue: u64,
+        cpu: u32,
+    },
+    Execute {
+        work: u64,
+    },
+    Idle {
+        state: u32,
+        cpu: u32,
+    },
+    Rpm {
+        name: String,
+        usage: i32,
+    },
+    Issue {
+        dev: u32,
+        sector: u64,
+        nr: u32,
+        rwbs: &'static str,
+        comm: String,
+    },
+    /// What somebody wrote to `trace_marker`.
+    Written {
+        text: String,
+    },
 }
 
 /// One event.
@@ -120,6 +160,7 @@ pub(crate) fn text_of(e: &Ev) -> (&'static str, String) {
             "block_rq_issue",
             format!("{},{} {rwbs} {sector} + {nr} [{comm}]", dev >> 20, dev & 0xfffff),
         ),
+        What::Written { text } => ("tracing_mark_write", text.clone()),
     }
 }
 

@@ -109,12 +109,14 @@ pub(crate) struct Event {
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "2")]
     pub pid: Option<u32>,
-    #[prost(oneof = "Kind", tags = "4, 13, 58, 113, 481, 504, 505")]
+    #[prost(oneof = "Kind", tags = "3, 4, 13, 58, 113, 481, 504, 505")]
     pub kind: Option<Kind>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Kind {
+    #[prost(message, tag = "3")]
+    Print(Print),
     #[prost(message, tag = "4")]
     Switch(Switch),
     #[prost(message, tag = "13")]
@@ -188,6 +190,14 @@ pub(crate) struct Start {
 }
 
 #[derive(Clone, PartialEq, Message)]
+pub(crate) struct Print {
+    #[prost(uint64, optional, tag = "1")]
+    pub ip: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub buf: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
 pub(crate) struct End {
     #[prost(string, optional, tag = "1")]
     pub device: Option<String>,
@@ -235,6 +245,7 @@ fn kind(e: &Ev) -> Option<Kind> {
             next_pid: Some(next.1),
             next_prio: Some(next.2),
         }),
+        What::Written { text } => Kind::Print(Print { ip: Some(7), buf: Some(text + "\n") }),
         What::Idle { state, cpu } => Kind::Idle(Idle { state: Some(state), cpu_id: Some(cpu) }),
         _ => return None,
     })

@@ -101,6 +101,14 @@ fn formats(s: &Shape) -> Vec<(&'static str, &'static str, u16, Vec<F>, &'static 
     let get = |data, rel| if s.relative { rel } else { data };
     vec![
         (
+            "ftrace",
+            "print",
+            5,
+            // As long as what was written (kernel/trace/trace_entries.h).
+            vec![("unsigned long", "ip", l, false), ("char", "buf[]", 0, false)],
+            "\"%ps: %s\", (void *)REC->ip, REC->buf",
+        ),
+        (
             "power",
             "suspend_resume",
             149,
@@ -276,6 +284,7 @@ fn record(e: &Ev, s: &Shape) -> Vec<u8> {
             "block_rq_issue",
             vec![V::N((*dev).into()), V::N(*sector), V::N((*nr).into()), V::S(rwbs), V::S(comm)],
         ),
+        What::Written { text } => ("print", vec![V::N(FUNCTION), V::S(text)]),
     };
     let formats = formats(s);
     let (_, _, id, fields, _) = formats.iter().find(|f| f.1 == name).unwrap();
@@ -291,6 +300,11 @@ fn record(e: &Ev, s: &Shape) -> Vec<u8> {
         out.bytes.resize(at, 0);
         match value {
             V::N(v) => out.n(*v, *size),
+            V::S(text) if *decl == "char" && *size == 0 => {
+                tail.extend_from_slice(text.as_bytes());
+                tail.extend_from_slice(b"\n\0");
+                &mut out
+            }
             V::S(text) if *decl == "char" => out.chars(text, *size),
             V::S(text) => {
                 let start = fixed + tail.len();
@@ -409,12 +423,9 @@ fn header_info(s: &Shape) -> Vec<u8> {
 
 fn ftrace_formats(s: &Shape) -> Vec<u8> {
     let mut o = Out { bytes: Vec::new(), big: s.big };
-    let t = format_text(
-        "print",
-        5,
-        &[("unsigned long", "ip", s.long, false)],
-        "\"%ps\", (void *)REC->ip",
-    );
+    let formats = formats(s);
+    let (_, name, id, fields, print) = formats.iter().find(|f| f.0 == "ftrace").unwrap();
+    let t = format_text(name, *id, fields, print);
     o.n(1, 4).n(t.len() as u64, 8).s(t.as_bytes());
     o.bytes
 }
