@@ -28,6 +28,7 @@ mod medium;
 pub(crate) mod mode;
 pub(crate) mod night;
 mod own;
+mod parked;
 pub(crate) mod patch;
 mod pause;
 pub(crate) mod phase;
@@ -62,7 +63,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 44] = [
+pub(crate) const ALL: [Rule; 45] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -96,6 +97,7 @@ pub(crate) const ALL: [Rule; 44] = [
     drive::judge,
     silent::judge,
     medium::judge,
+    parked::judge,
     waited::judge,
     patch::judge,
     columns::judge,

@@ -1,0 +1,157 @@
+//! What a drive counted over its life, as smartctl and nvme print it: heads that park all day
+//! long, and power that went away without a word.
+//!
+//! Parking is the drive's own power saving: after some seconds without a request the heads leave
+//! the platters (ACS-3, advanced power management, levels below 128; some vendors have a timer
+//! of their own). Data sheets allow 300,000 to 600,000 of that in a drive's life.
+
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::message::Message;
+use dormouse_base::say::grouped;
+
+/// Attributes of ATA (smartctl -A) by number and by how their names go on.
+const LOADS: (&str, &str) = ("193", "Load_Cycle_Count");
+const HOURS: (&str, &str) = ("9", "Power_On_Hours");
+
+/// Parks in an hour from which on they are told, and from which on they wear the drive out
+/// within five years of use.
+const OFTEN: u64 = 20;
+const WEARS: u64 = 60;
+
+/// What data sheets allow at least.
+const ALLOWED: u64 = 300_000;
+
+/// So many losses of power are no accident.
+const LOST: u64 = 10;
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    out.extend(parks(case));
+    out.extend(cut_off(case));
+}
+
+/// The raw value of an attribute of ATA: `193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always
+/// - 812345`; hours may go on (`9123h+45m`).
+fn attribute<'a>(case: &'a Case, (number, name): (&str, &str)) -> Option<(u64, &'a Message)> {
+    let mut rows = case.messages.having(name).filter_map(|(_, m)| {
+        let words: Vec<&str> = m.text.split_whitespace().collect();
+        let at = words.iter().position(|w| w.starts_with(name))?;
+        // The number may have been taken for a time.
+        let numbered = at == 0 || words[at - 1] == number;
+        let raw = words.get(at + 8)?;
+        let digits = raw.find(|c: char| !c.is_ascii_digit()).unwrap_or(raw.len());
+        let flag = words.get(at + 1).is_some_and(|w| w.starts_with("0x"));
+        (numbered && flag).then(|| raw[..digits].parse().ok()).flatten().map(|n: u64| (n, m))
+    });
+    // Of two drives nobody knows which hours are whose.
+    rows.next().filter(|_| rows.next().is_none())
+}
+
+fn parks(case: &Case) -> Option<Finding> {
+    let (loads, shown) = attribute(case, LOADS)?;
+    let (hours, of) = attribute(case, HOURS).filter(|h| h.0 > 0)?;
+    let rate = loads / hours;
+    if rate < OFTEN {
+        return None;
+    }
+    let level = if rate >= WEARS || loads >= ALLOWED { Level::Risk } else { Level::Note };
+    let every = 3_600 * hours / loads.max(1);
+    Some(
+        Finding::new(("disk-parks", Area::Storage, level), Confidence::Certain)
+            .says(format!(
+                "The disk parked its heads {} times in {} hours: once in {every} s.",
+                grouped(loads),
+                grouped(hours)
+            ))
+            .because(format!(
+                "It is the drive's own power saving after seconds without a request; something \
+                 wakes it again each time. Data sheets allow {} to 600,000 of that.",
+                grouped(ALLOWED)
+            ))
+            .look(
+                "hdparm -B shows the level of its power management: below 128 it may park and \
+                 stop (hdparm -B 254 lets it do neither; it comes back at the next power-on). \
+                 Some drives have a timer of their own in place of it.",
+            )
+            .shown_by(lines([shown, of])),
+    )
+}
+
+/// A count by its name, as smartctl (`Unsafe Shutdowns: 1,234`) or nvme (`unsafe_shutdowns : 12`)
+/// prints it.
+fn count<'a>(case: &'a Case, names: [&str; 2]) -> Option<(u64, &'a Message)> {
+    let mut rows = case.messages.having_any(&names).filter_map(|(_, m)| {
+        let (name, value) = m.text.split_once(":")?;
+        let named = names.iter().any(|n| name.trim() == *n);
+        let digits: String = value.trim().chars().filter(|c| !matches!(c, ',' | '.')).collect();
+        named.then(|| digits.parse().ok()).flatten().map(|n: u64| (n, m))
+    });
+    rows.next().filter(|_| rows.next().is_none())
+}
+
+fn cut_off(case: &Case) -> Option<Finding> {
+    let (lost, shown) = count(case, ["Unsafe Shutdowns", "unsafe_shutdowns"])?;
+    let (cycles, of) = count(case, ["Power Cycles", "power_cycles"])?;
+    if lost < LOST || lost.saturating_mul(2) < cycles {
+        return None;
+    }
+    Some(
+        Finding::new(("disk-cut-off", Area::Storage, Level::Note), Confidence::Guess)
+            .says(format!(
+                "The drive lost its power without a word {} times in {} power cycles.",
+                grouped(lost),
+                grouped(cycles)
+            ))
+            .because(
+                "A sleep in which the firmware takes its power away counts so, and so does each \
+                 power-off by the button. Which of them it was, the counters do not tell.",
+            )
+            .look(
+                "Read the counter before and after one sleep: if it grew, the platform cuts the \
+                 power of a drive that was only set to a low state (nvme.noacpi=1 decides \
+                 between the two on firmware that asks for it).",
+            )
+            .shown_by(lines([shown, of])),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(&'static str, Level, String)> {
+        let mut out = Vec::new();
+        judge(&Case::of_prose(text), &mut out);
+        out.into_iter().map(|f| (f.id, f.level, f.sentence)).collect()
+    }
+
+    fn ata(hours: &str, loads: &str) -> String {
+        format!(
+            "ID# ATTRIBUTE_NAME FLAG VALUE WORST THRESH TYPE UPDATED WHEN_FAILED RAW_VALUE\n  \
+             9 Power_On_Hours 0x0032 090 090 000 Old_age Always - {hours}\n\
+             193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always - {loads}\n"
+        )
+    }
+
+    #[test]
+    fn heads_that_park_all_day_are_told_with_their_rate() {
+        let all = found(&ata("9000h+12m+03.100s", "810000"));
+        assert_eq!((all.len(), all[0].0, all[0].1), (1, "disk-parks", Level::Risk));
+        assert!(all[0].2.contains("810,000 times in 9,000 hours: once in 40 s"), "{}", all[0].2);
+        assert_eq!(found(&ata("9000", "270000"))[0].1, Level::Note);
+        assert_eq!(found(&ata("9000", "9000")), []);
+        // Two drives, or no hours: nothing is known.
+        assert_eq!(found(&(ata("9000", "810000") + &ata("10", "20"))), []);
+        assert_eq!(found("193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always - 810000\n"), []);
+    }
+
+    #[test]
+    fn power_that_goes_away_again_and_again_is_a_guess() {
+        let smart = "Power Cycles:                       1,204\nUnsafe Shutdowns: 1,150\n";
+        assert_eq!(found(smart)[0].0, "disk-cut-off");
+        let nvme = "power_cycles\t: 95\nunsafe_shutdowns\t: 80\n";
+        assert!(found(nvme)[0].2.contains("80 times in 95 power cycles"));
+        assert_eq!(found("power_cycles : 9500\nunsafe_shutdowns : 80\n"), []);
+    }
+}
