@@ -6,6 +6,7 @@ use crate::nothing::{damage_of, is_binary, what_is_there};
 use crate::subject::elsewhere;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Outcome};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
@@ -175,6 +176,9 @@ fn recording(c: &Capture, told: Option<&Heard>) -> Report {
         e.line = 0;
     }
     report.join(findings);
+    report.ways.clone_from(&said.ways);
+    let slept = |x: &&Cycle| matches!(x.outcome, Outcome::Slept);
+    report.slept = said.slept.max(c.cycles.iter().filter(slept).count());
     let measured = measured_of(c, std::slice::from_ref(told));
     let depths = depth::depths(&measured);
     if !depths.is_empty() && depths.iter().all(|d| d.1 != Depth::NotKnown) {
@@ -221,7 +225,9 @@ pub(crate) fn findings(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<Fin
         }
         // What a log says in words is judged by its words.
         let logs = !told.is_empty()
-            && c.cycles.iter().all(|x| told.iter().any(|h| c.names.get(x.source) == h.name));
+            && c.cycles
+                .iter()
+                .all(|x| told.iter().any(|h| h.is_log && c.names.get(x.source) == h.name));
         let mut report = if logs { Report::default() } else { recorded::judge(c) };
         for h in mine() {
             report.join(h.case.report().findings.clone());

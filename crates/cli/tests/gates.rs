@@ -138,6 +138,34 @@ fn the_way_back_as_a_whole_has_limits_of_its_own() {
     assert_eq!((code, &answer["gates"][0]["name"]), (Some(0), &Value::from("ready-app-scanner")));
 }
 
+/// A program's mark in a trace is judged by the clock of the trace.
+#[test]
+fn a_mark_in_a_trace_keeps_its_limit_or_not() {
+    let event = |at: &str, what: &str| format!("  scand-812  [001] .....  {at}: {what}\n");
+    let trace: String = [
+        event("10.000000", "suspend_resume: suspend_enter[3] begin"),
+        event("10.200000", "suspend_resume: dpm_suspend[2] begin"),
+        event("10.300000", "suspend_resume: dpm_suspend[2] end"),
+        event("10.500000", "suspend_resume: machine_suspend[3] begin"),
+        event("12.500000", "suspend_resume: machine_suspend[3] end"),
+        event("12.510000", "suspend_resume: dpm_resume[16] begin"),
+        event("12.590000", "suspend_resume: dpm_resume[16] end"),
+        event("12.600000", "suspend_resume: thaw_processes[0] begin"),
+        event("12.604000", "suspend_resume: thaw_processes[0] end"),
+        event("12.852000", "tracing_mark_write: dormouse: mark scanner"),
+    ]
+    .concat();
+    let of = |limit: &str, trace: &str| verdict(&["--ready", limit], trace);
+    assert_eq!(of("app:scanner=250ms", &trace), (Some(0), "met".into()));
+    assert_eq!(of("app:scanner=240ms", &trace), (Some(4), "missed".into()));
+    assert_eq!(of("app:frame=240ms", &trace), (Some(1), "unknown".into()));
+    // A second sleep without the mark may have been late.
+    let twice = trace.clone() + &trace.replace(" 1", " 9").replace("mark scanner", "mark frame");
+    assert_eq!(of("app:scanner=250ms", &twice), (Some(1), "unknown".into()));
+    let (_, shown) = said(&["show", "-"], &trace);
+    assert!(shown.contains("scanner was ready (line 10)"), "{shown}");
+}
+
 /// The end of a sleep that was ordered may have come early, a coarse gauge may hide a watt,
 /// a person may err: none of that is a success or a failure.
 #[test]

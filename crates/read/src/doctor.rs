@@ -24,7 +24,7 @@ use dormouse_doctor::{Case, JudgedCase, Words};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a kernel log says in words, or a capture file besides its traces.
+/// What a kernel log says in words, a capture file besides its traces, or programs in a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     /// As the user named it.
@@ -46,6 +46,14 @@ impl Heard {
     pub(crate) fn of_log(text: Text<Case>) -> Heard {
         let (name, case, losses) = (text.name, Arc::new(JudgedCase::new(text.case)), text.losses);
         Heard { name, case, losses, is_log: true, ..Heard::default() }
+    }
+
+    /// Of the marks in a trace, which is no log; nothing if it has none.
+    pub(crate) fn of_marks(name: &str, steps: Vec<Step>) -> Option<Heard> {
+        let mut case = Case::default();
+        case.way.steps = steps;
+        let case = (!case.way.is_empty()).then(|| Arc::new(JudgedCase::new(case)))?;
+        Some(Heard { name: name.into(), case, ..Heard::default() })
     }
 
     /// What the log says by itself.
@@ -111,15 +119,11 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
     file.cycles.iter().filter(|c| c.stats.watched.is_none()).map(of).collect()
 }
 
-/// Reads an input by itself: its `text`, or what stands in it beside the events of a trace,
-/// and the steps that those events `traced`.
-pub(crate) fn read_part(part: &Part<'_>, text: &[u8], traced: Vec<Step>) -> Text<Arc<JudgedCase>> {
+/// Reads an input by itself: its `text`, or what stands in it beside the events of a trace.
+pub(crate) fn read_part(part: &Part<'_>, text: &[u8]) -> Text<Arc<JudgedCase>> {
     let source = &part.source;
     let none = text::none(source.name, source.bytes);
-    let mut text = none.unwrap_or_else(|| read_bytes(source.name, text));
-    if text.case.way.steps.is_empty() {
-        text.case.way.steps = traced;
-    }
+    let text = none.unwrap_or_else(|| read_bytes(source.name, text));
     Heard::of_log(text).text().of(source)
 }
 

@@ -178,12 +178,14 @@ impl Pass {
         // Where its places are no lines it may be packed, so that no look at the bytes tells.
         let lines_of_text = part.format == Format::Ftrace;
         let marks = part.format.is_trace() && (!lines_of_text || way::has_marks(bytes));
-        let mut traced = (wanted.said && marks).then(|| Traced::of(!lines_of_text));
+        let mut traced = (wanted.heard && marks).then(|| Traced::of(!lines_of_text));
         let quotes = of_log && Beside::is_trace(bytes);
         let quoted = quotes.then(|| Beside::of(bytes));
         let log = quoted.as_deref().map(|text| part.with(text));
         let log = log.as_ref().unwrap_or(posted);
         let beside = self.events(part, log, traces, requests, lines, beside, traced.as_mut());
+        let marks = traced.map(Traced::steps).unwrap_or_default();
+        self.out.heard.extend(Heard::of_marks(part.source.name, marks));
         let beside = beside.or(quoted);
         let said = beside.as_deref().unwrap_or(posted.source.bytes);
         if wanted.power {
@@ -192,13 +194,10 @@ impl Pass {
         }
         if wanted.said {
             // A log was read for its cycles and its words.
-            let log = self.out.heard.last().filter(|_| wanted.heard);
+            let log = self.out.heard.last().filter(|h| wanted.heard && h.is_log);
             self.out.said.push(match log.filter(|_| part.format == Format::KernelLog) {
                 Some(log) => log.text().of(&part.source),
-                None => {
-                    let steps = traced.map(Traced::steps).unwrap_or_default();
-                    crate::doctor::read_part(posted, said, steps)
-                }
+                None => crate::doctor::read_part(posted, said),
             });
         }
     }

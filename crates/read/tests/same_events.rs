@@ -98,8 +98,8 @@ fn a_mark_of_a_program_is_read_in_every_format() {
     for (name, bytes) in inputs {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        let texts = Given::new(&[path]).said().unwrap();
-        let [text] = &texts[..] else { panic!("{name}") };
+        let read = Given::new(&[path]).heard().unwrap();
+        let [text] = &read.heard[..] else { panic!("{name}") };
         let kinds: Vec<Kind> = text.case.way.steps.iter().map(|s| s.kind).collect();
         assert_eq!(kinds, [Kind::Entry, Kind::Back, Kind::App], "{name}");
         let ways = dormouse_doctor::judge(&text.case).ways;
