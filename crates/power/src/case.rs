@@ -26,6 +26,8 @@ pub struct Case {
     pub switched: Vec<Switched>,
     /// Devices that waited to probe.
     pub deferrals: Vec<deferral::Deferral>,
+    /// A list of them was printed, and is empty: what waited before has probed.
+    pub none_deferred: bool,
     /// Ends of attempts to probe.
     pub probes: Vec<probe::Probe>,
     /// What drivers said of those devices, and of what they wait for.

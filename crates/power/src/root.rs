@@ -131,6 +131,9 @@ fn waiters(case: &Case) -> (Vec<Waiter<'_>>, bool) {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut out: Vec<Waiter> = Vec::new();
     let named = |d: &&Deferral| !d.device.is_empty();
+    if case.none_deferred && !case.deferrals.iter().any(|d| d.source == Source::Listed) {
+        return (out, !listed);
+    }
     for d in case.deferrals.iter().filter(named) {
         if !(listed && d.source == Source::Attempt) {
             let at = *places.entry(&d.device).or_insert_with(|| {

@@ -234,6 +234,26 @@ fn a_consumer_that_comes_later_is_seen() {
     assert!(findings(pending).iter().all(|f| f.level == Level::Note));
 }
 
+/// A list that was printed and is empty says that nobody waits any more; one that was refused,
+/// or that the text leaves out, says nothing.
+#[test]
+fn an_empty_list_ends_what_waited_before() {
+    let pending = "[    9.114400] platform a4000.dsi: deferred probe pending: platform: supplier \
+                   a7000.hub not ready\n";
+    let with = |printed: &str| {
+        let text = format!(
+            "root@box:~# cat /sys/kernel/debug/devices_deferred\n{printed}root@box:~# dmesg\n{pending}"
+        );
+        findings(&text).len()
+    };
+    assert_eq!(findings(pending).len(), 1);
+    assert_eq!(with(""), 0);
+    for printed in ["cat: /sys/kernel/debug/devices_deferred: Permission denied\n", "...\n"] {
+        assert_eq!(with(printed), 1, "{printed}");
+    }
+    assert!(with("b2000.phy\tphy: no clock\n") > 0);
+}
+
 #[test]
 fn a_failed_probe_is_no_good_news() {
     // Both forms (6.11 on says the driver), an error that is no time-out, a card after it.

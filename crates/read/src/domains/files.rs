@@ -180,6 +180,14 @@ pub(super) fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> u
     }
 }
 
+/// Whether the command in a line printed nothing: another prompt follows at once. What is cut
+/// off, refused or left out is not empty.
+pub(super) fn is_empty(lines: &Lines<'_>, at: usize) -> bool {
+    let (line, next) = (lines.get(at), lines.get(at + 1));
+    let waits = matches!(&*next.text, "#" | "$");
+    line.prompt() && line.quotes == next.quotes && (waits || next.prompt())
+}
+
 /// Whether a line is a row of such a file without a command: a tab stands between
 /// the device and what a driver or bus said.
 pub(crate) fn is_listed(lines: &Lines<'_>, at: usize) -> bool {

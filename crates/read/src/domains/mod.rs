@@ -201,7 +201,9 @@ fn tables(asked: &Asked<'_>, text: &mut Text<Case>) {
         } else if line.text.starts_with("State ") && line.text.contains("Residency(us)") {
             after = files::described(&lines, at, &mut case.states);
         } else if files::prints(&line, "devices_deferred") || files::captions(&lines, &line, at) {
+            let before = case.deferrals.len();
             after = files::list(&lines, at, &mut case.deferrals);
+            case.none_deferred |= before == case.deferrals.len() && files::is_empty(&lines, at);
         } else if files::prints_folder(&line, "class/devlink") {
             after = files::listing(&lines, at, &mut case.links);
         } else if line.text.contains("devlink/") {
