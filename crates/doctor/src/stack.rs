@@ -208,6 +208,11 @@ pub(crate) fn is_of_waiting(f: &str) -> bool {
         "__swait",
         "ww_mutex",
         "__ww_mutex",
+        // Condition variables of ZFS (module/os/linux/spl/spl-condvar.c, 2.2).
+        "cv_wait",
+        "__cv_wait",
+        "cv_timedwait",
+        "__cv_timedwait",
     ];
     front.iter().any(|w| f.starts_with(w))
 }
@@ -399,6 +404,17 @@ mod tests {
         );
         assert_eq!(frame("a mail from somebody"), None);
         assert_eq!(frame(" [<ffffffff8168b3a9>] schedule+0x29/0x70"), Some("schedule".into()));
+    }
+
+    #[test]
+    fn who_waits_is_behind_the_means_of_waiting() {
+        let of = |list: &[&str]| {
+            let frames = list.iter().map(|f| Frame { function: (*f).into(), ..Frame::default() });
+            waits_in(&frames.collect::<Vec<_>>()).map(|f| f.function.clone())
+        };
+        let pool = ["__schedule", "schedule", "cv_wait_common", "__cv_wait_io", "elm_txg_sync"];
+        assert_eq!(of(&pool), Some("elm_txg_sync".into()));
+        assert_eq!(of(&["__schedule", "cvs_commit"]), Some("cvs_commit".into()));
     }
 
     #[test]

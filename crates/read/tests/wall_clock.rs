@@ -62,3 +62,29 @@ fn a_cycle_has_the_machine_and_the_wall_clock_that_its_lines_name() {
         assert_eq!(at, dated.then_some(1_707_189_960), "{log}");
     }
 }
+
+/// Once the embedded controller is let go of, nothing sleeps: an hour behind it is of a clock
+/// that was set on.
+#[test]
+fn an_hour_that_passes_while_devices_resume_is_of_the_clock() {
+    let log = |up: &str, hour: u32| {
+        format!(
+            "Mar 31 01:59:58.400000 elm kernel: PM: suspend entry (s2idle)\n\
+             Mar 31 01:59:58.420000 elm kernel: Filesystems sync: 0.020 seconds\n\
+             Mar 31 01:59:58.773000 elm kernel: PM: suspend devices took 0.344 seconds\n\
+             Mar 31 01:59:58.783000 elm kernel: ACPI: EC: interrupt blocked\n\
+             Mar 31 01:59:59.283000 elm kernel: {up}\n\
+             Mar 31 0{hour}:00:00.293000 elm kernel: PM: resume devices took 0.505 seconds\n\
+             Mar 31 0{hour}:00:00.295000 elm kernel: OOM killer enabled.\n\
+             Mar 31 0{hour}:00:00.296000 elm kernel: PM: suspend exit\n"
+        )
+    };
+    let length = |text: &str| {
+        let c = capture(text);
+        (c.cycles[0].end - c.cycles[0].start).0 / 1_000_000_000
+    };
+    assert_eq!(length(&log("ACPI: EC: interrupt unblocked", 2)), 1);
+    assert_eq!(length(&log("ACPI: EC: interrupt unblocked", 3)), 1);
+    // An hour of sleep is one.
+    assert_eq!(length(&log("ACPI: button: The lid device is not compliant to SW_LID.", 3)), 3_601);
+}

@@ -154,7 +154,10 @@ impl Log<'_> {
             b"EC: interrupt blocked",
         ];
         let is_down = DOWN.iter().any(|d| text::find(text, d).is_some());
-        is_down || self.c.lasting == Some(Phase::Thaw) || self.came_up()
+        // The embedded controller is let go of as devices resume (noirq), and until it is held
+        // again nothing sleeps (drivers/acpi/ec.c:acpi_ec_resume_noirq).
+        let let_go = self.c.quiet.1.is_some_and(|up| self.c.quiet.0.is_none_or(|down| down < up));
+        is_down || let_go || self.c.lasting == Some(Phase::Thaw) || self.came_up()
     }
 
     /// What began at `from` and ends now took `took`, says the kernel: if the stamps leave
