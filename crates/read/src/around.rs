@@ -1,4 +1,5 @@
-//! Marks that a page or a program put around each line of a log: `… \`, `| … |`, `"…",`, `…^M`.
+//! Marks that a page or a program put around each line of a log: `… \`, `| … |`, `"…",`, `…^M`,
+//! `` `…` ``, cells of a table in quotes.
 //! Messages that are known by their end hide behind them.
 
 use crate::klog;
@@ -20,6 +21,13 @@ const LEAST: usize = 3;
 /// The text without such marks; nothing if it has none. Lines stay lines.
 pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     let lines = || bytes.split(|b| *b == b'\n');
+    if let Some(rows) = table(bytes) {
+        return Some(rows);
+    }
+    if lines().take(LINES).all(|l| l.trim_ascii().is_empty() || ticked(l).is_some()) {
+        let inner = |l| ticked(l).unwrap_or(l).to_vec();
+        return Some(lines().map(inner).collect::<Vec<_>>().join(&b'\n'));
+    }
     let mark = *BEHIND.iter().find(|mark| is_around(&mut lines().take(LINES), mark))?;
     let mut out = Vec::with_capacity(bytes.len());
     for (at, line) in lines().enumerate() {
@@ -32,6 +40,53 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(if is_row { line } else { &whole });
     }
     Some(out)
+}
+
+/// A line that stands in Markdown's marks of code by itself.
+fn ticked(line: &[u8]) -> Option<&[u8]> {
+    let inner = line.trim_ascii().strip_prefix(b"`")?.strip_suffix(b"`")?;
+    (!inner.is_empty() && !inner.contains(&b'`')).then_some(inner)
+}
+
+/// A log that was kept as a table of cells in quotes (RFC 4180), as lines with the stamp of a
+/// kernel; nothing if it is none.
+fn table(bytes: &[u8]) -> Option<Vec<u8>> {
+    let lines = || bytes.split(|b| *b == b'\n');
+    let parted = [b',', b';'].into_iter().find(|by| {
+        let rows = lines().take(LINES).filter(|l| row(l, *by).is_some());
+        rows.take(LEAST).count() >= LEAST
+    })?;
+    let mut out = Vec::with_capacity(bytes.len());
+    for (at, line) in lines().enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        out.extend_from_slice(row(line, parted).as_deref().unwrap_or(line));
+    }
+    Some(out)
+}
+
+/// A row whose first cell is the kernel's time and whose last, in quotes, is a message.
+fn row(line: &[u8], parted: u8) -> Option<Vec<u8>> {
+    let text = line.trim_ascii().strip_suffix(QUOTE)?;
+    let mut from = text.len();
+    // A quotation mark of the message is doubled.
+    let begin = loop {
+        let at = memchr::memrchr(b'"', &text[..from])?;
+        match text[..at].last() {
+            Some(b'"') => from = at - 1,
+            Some(b) if *b == parted => break at,
+            _ => return None,
+        }
+    };
+    let stamp = text[..begin].split(|b| *b == parted).next()?;
+    let stamp = stamp.strip_prefix(QUOTE).and_then(|s| s.strip_suffix(QUOTE)).unwrap_or(stamp);
+    let (whole, part) = stamp.split_at(memchr::memchr(b'.', stamp)?);
+    let digits = |t: &[u8]| !t.is_empty() && t.iter().all(u8::is_ascii_digit);
+    (digits(whole) && digits(&part[1..])).then(|| {
+        let message = String::from_utf8_lossy(&text[begin + 1..]).replace("\"\"", "\"");
+        [b"[", stamp, b"] ", message.as_bytes()].concat()
+    })
 }
 
 /// Whether the lines of a log among `lines` have `mark` behind them.
@@ -116,7 +171,34 @@ mod tests {
             .map(|l| format!("\"{}\",\"kernel\",\"{}\"", &l[4..13], &l[15..].replace('"', "")))
             .join("\n");
         let read = String::from_utf8(plain(quoted.as_bytes()).expect("rows")).expect("text");
-        assert!(read.starts_with("50.000000,kernel,PM: suspend entry (deep)\n"), "{read}");
+        assert!(read.starts_with("[50.000000] PM: suspend entry (deep)\n"), "{read}");
+    }
+
+    #[test]
+    fn cells_in_quotes_are_lines_of_the_log() {
+        let rows = |row: &dyn Fn(&str, &str) -> String| {
+            let lines = LOG.map(|l| row(&l[3..13], &l[15..].replace('"', "\"\"")));
+            format!("time,level,message\n{}\n", lines.join("\n"))
+        };
+        let want =
+            format!("time,level,message\n{}\n", LOG.map(|l| l.replace("[  ", "[")).join("\n"));
+        let want = want.replace("[ ", "[");
+        for text in [
+            rows(&|t, m| format!("{},\"{m}\"", t.trim())),
+            rows(&|t, m| format!("\"{}\",\"6\",\"{m}\"", t.trim())),
+            rows(&|t, m| format!("{};6;\"{m}\"\r", t.trim())),
+        ] {
+            let plain = plain(text.as_bytes()).expect("rows");
+            assert_eq!(String::from_utf8(plain).expect("text"), want, "{text}");
+        }
+        assert_eq!(plain(b"a,\"b\"\nc,\"d\"\ne,\"f\"\n"), None);
+    }
+
+    #[test]
+    fn lines_that_are_code_each_are_lines() {
+        let text = LOG.map(|l| format!("`{l}`")).join("\n");
+        assert_eq!(plain(text.as_bytes()).as_deref(), Some(LOG.join("\n").as_bytes()));
+        assert_eq!(plain(b"`a` and `b`\n`c`\n"), None);
     }
 
     #[test]

@@ -20,10 +20,11 @@ enum Packed {
     Base64,
 }
 
-/// A text as it was before somebody sent it: [`unpacked`], and without bars that quote; `None` if
-/// it is that already.
+/// A text as it was before somebody kept or sent it: in UTF-8, [`unpacked`], and without bars that
+/// quote; `None` if it is that already.
 pub(super) fn as_sent(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mail = unpacked(bytes);
+    let coded = super::coded::plain(bytes);
+    let mail = unpacked(coded.as_deref().unwrap_or(bytes)).or(coded);
     super::bars::without(mail.as_deref().unwrap_or(bytes)).or(mail)
 }
 

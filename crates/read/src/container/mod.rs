@@ -2,6 +2,7 @@
 
 mod archive;
 mod bars;
+mod coded;
 mod compress;
 mod dictionary;
 mod door;
