@@ -398,6 +398,9 @@ pub struct Cycle {
     /// Time asleep by a clock that keeps running ("Timekeeping suspended for"),
     /// where the trace's own clock stood still or the log says so.
     pub asleep_elsewhere: Option<Ns>,
+    /// How far somebody set the clock of the log on meanwhile: stamps behind that are later by
+    /// as much, and times of the cycle are not.
+    pub clock_set: Ns,
     /// Phases in order of `start`; a phase may occur more than once.
     pub phases: Vec<PhaseSpan>,
     /// Callbacks in order of `start`.

@@ -27,6 +27,8 @@ pub struct Place {
     /// How long it synced: less than the kernel prints where that is the sync of an
     /// earlier attempt, which went on (sync is abortable since 6.19).
     pub sync: Ns,
+    /// How far somebody set the clock of the log on meanwhile.
+    pub clock_set: Ns,
 }
 
 /// One attempt.
@@ -52,6 +54,8 @@ pub struct Attempt {
     pub sync: Option<Sync>,
     /// The console was switched off, so devices were on their way down.
     pub devices: bool,
+    /// How far somebody set the clock of the log on meanwhile: its stamps count that.
+    pub clock_set: Ns,
 }
 
 /// The sync of an attempt.
@@ -134,6 +138,7 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
             .next_back()
             .or_else(|| stamped_sync(messages, first, end)),
         devices: inside.clone().any(down),
+        clock_set: place.clock_set,
     }
 }
 

@@ -254,6 +254,7 @@ fn place(cycle: &Cycle) -> Place {
                 | Outcome::AbortedByWakeup
                 | Outcome::FreezeFailed { .. }
         ),
+        clock_set: cycle.clock_set,
         sync: cycle.phase(Phase::Sync).map_or(Ns::ZERO, |p| p.duration()),
     }
 }

@@ -88,3 +88,43 @@ fn an_hour_that_passes_while_devices_resume_is_of_the_clock() {
     // An hour of sleep is one.
     assert_eq!(length(&log("ACPI: button: The lid device is not compliant to SW_LID.", 3)), 3_601);
 }
+
+/// A clock that is set on within an attempt takes no time, wherever on its two ways that is.
+#[test]
+fn an_hour_that_a_clock_is_set_on_is_no_time_of_an_attempt() {
+    let lines = [
+        (0, "PM: suspend entry (deep)"),
+        (20, "Filesystems sync: 0.020 seconds"),
+        (21, "Freezing user space processes"),
+        (23, "Freezing user space processes completed (elapsed 0.002 seconds)"),
+        (24, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+        (25, "gull 4460000.gull: PM: calling platform_pm_suspend @ 950, parent: soc"),
+        (33, "gull 4460000.gull: PM: platform_pm_suspend returned 0 after 8000 usecs"),
+        (34, "PM: suspend of devices complete after 9.000 msecs"),
+        (40, "Disabling non-boot CPUs ..."),
+        (3_040, "Enabling non-boot CPUs ..."),
+        (3_050, "CPU1 is up"),
+        (3_560, "PM: resume of devices complete after 505.000 msecs"),
+        (3_562, "OOM killer enabled."),
+        (3_564, "PM: suspend exit"),
+    ];
+    let log = |from: usize| -> String {
+        let line = |(i, (ms, text)): (usize, &(u64, &str))| {
+            let ms = ms + if i >= from { 3_600_000 } else { 0 };
+            let (h, m, s) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+            format!("Jun 10 1{h}:{m:02}:{s:02}.{:03}000 elm kernel: {text}\n", ms % 1_000)
+        };
+        lines.iter().enumerate().map(line).collect()
+    };
+    for from in (6..lines.len()).filter(|i| lines[*i].0 != 3_040) {
+        let text = log(from);
+        let case = dormouse_read::doctor::read_bytes("text", text.as_bytes()).case;
+        assert_eq!(case.attempts[0].clock_set.0 / 1_000_000_000, 3_600, "{text}");
+        let c = capture(&text);
+        assert!((c.cycles[0].end - c.cycles[0].start).0 < 4_000_000_000, "{text}");
+    }
+    // Where the machine slept, an hour is an hour of sleep.
+    let asleep = log(9);
+    let case = dormouse_read::doctor::read_bytes("text", asleep.as_bytes()).case;
+    assert_eq!(case.attempts[0].clock_set.0, 0);
+}

@@ -10,6 +10,7 @@
 use super::grain::{PAUSE, PRINTING};
 use super::marks;
 use super::number::seconds;
+use super::phase;
 use super::prefix::Record;
 use super::stamp;
 use super::state::Log;
@@ -63,6 +64,40 @@ fn hours(step: Ns) -> Option<Ns> {
     known.then_some(set)
 }
 
+/// Whether a line is of the way down, or of something that began before it: it is never the
+/// first behind a sleep.
+fn is_of_the_way_down(text: &[u8]) -> bool {
+    const DOWN: [&[u8]; 17] = [
+        b"Filesystems sync: ",
+        b"Syncing filesystems",
+        b"Freezing ",
+        b"OOM killer disabled",
+        b"Suspending console",
+        b"suspend of devices ",
+        b"suspend devices took ",
+        b"Preparing to enter system sleep",
+        b"Disabling non-boot CPUs",
+        b" is now offline",
+        b" killed (polled ",
+        b"EC: interrupt blocked",
+        b"reallocating image memory",
+        b"Allocated ",
+        b"Creating image",
+        b"Need to copy ",
+        // A callback that ends has run since the line before, or longer.
+        b" returned ",
+    ];
+    // A callback of the way down begins.
+    let called = || {
+        let at = text::find(text, b"calling ")? + b"calling ".len();
+        phase::told(text[at..].split(|b| matches!(b, b' ' | b'+')).next()?).0
+    };
+    DOWN.iter().any(|d| text::find(text, d).is_some())
+        || text == b"PM: suspend-to-idle"
+        || text.starts_with(b"CPU") && text.ends_with(b" is up")
+        || called() == Some(Direction::Suspend)
+}
+
 impl Log<'_> {
     /// A line has the stamp `time`.
     pub(super) fn stamped(&mut self, time: Ns, text: &[u8], at: u64) {
@@ -106,6 +141,7 @@ impl Log<'_> {
             {
                 self.skew -= by;
                 time -= by;
+                self.is_set(by, time);
             } else if time + PAUSE < last
                 && (fell || open && calendar && !beside && self.goes_on(below, text))
             {
@@ -128,6 +164,26 @@ impl Log<'_> {
         }
     }
 
+    /// The clock was set on by `by`, before a line of `time`. Before tasks are known to be frozen
+    /// its keeper may have been frozen with them instead: he writes the rest at once.
+    fn is_set(&mut self, by: Ns, time: Ns) {
+        let frozen = |p: &PhaseSpan| !matches!(p.phase, Phase::Sync | Phase::Freeze);
+        match self.t.current() {
+            Some(c) if c.cycle.phases.iter().any(frozen) => c.cycle.clock_set += by,
+            _ => self.c.set_on = Some((by, time)),
+        }
+    }
+
+    /// Whether the clock was set, as the cycle ends.
+    pub(super) fn settle_set(&mut self) {
+        const REST: Ns = Ns(2_000_000_000);
+        let Some((by, time)) = self.c.set_on.take() else { return };
+        let rest = self.now - time;
+        if let Some(c) = self.t.current().filter(|_| rest >= REST) {
+            c.cycle.clock_set += by;
+        }
+    }
+
     /// Whether a line tells of the next step of the same attempt, right below the line before: nobody
     /// put two texts together there.
     fn goes_on(&self, below: bool, text: &[u8]) -> bool {
@@ -143,21 +199,18 @@ impl Log<'_> {
     /// Whether the machine was awake all the time before a line: only the way down prints
     /// it, or the way up has begun.
     fn is_awake(&mut self, text: &[u8]) -> bool {
-        const DOWN: [&[u8]; 8] = [
-            b"Filesystems sync: ",
-            b"Freezing ",
-            b"OOM killer disabled",
-            b"Suspending console",
-            b"suspend of devices ",
-            b"suspend devices took ",
-            b"Disabling non-boot CPUs",
-            b"EC: interrupt blocked",
-        ];
-        let is_down = DOWN.iter().any(|d| text::find(text, d).is_some());
         // The embedded controller is let go of as devices resume (noirq), and until it is held
         // again nothing sleeps (drivers/acpi/ec.c:acpi_ec_resume_noirq).
         let let_go = self.c.quiet.1.is_some_and(|up| self.c.quiet.0.is_none_or(|down| down < up));
-        is_down || let_go || self.c.lasting == Some(Phase::Thaw) || self.came_up()
+        // The other CPUs come up, or the core has left its loop.
+        let back = self.c.woke.is_some_and(|woke| match self.c.cpu_from {
+            Some(cpus) => cpus >= woke,
+            None => self.c.idle_from.is_none(),
+        });
+        let cpu_on = |p: &PhaseSpan| p.phase == Phase::CpuOn;
+        let cpus_on = self.t.current().is_some_and(|c| c.cycle.phases.iter().any(cpu_on));
+        let is_up = let_go || back || cpus_on || self.came_up();
+        is_of_the_way_down(text) || is_up || self.c.lasting == Some(Phase::Thaw)
     }
 
     /// What began at `from` and ends now took `took`, says the kernel: if the stamps leave

@@ -110,6 +110,8 @@ pub(crate) struct PerCycle {
     pub(super) ahead: Option<Ns>,
     /// By how much more that clock went on, by the last line of the way up.
     pub(super) stood: Option<Ns>,
+    /// The clock may have been set on here, by so much, or its keeper was frozen from here on.
+    pub(super) set_on: Option<(Ns, Ns)>,
     /// What the stamps of this cycle were moved by in the end.
     pub(super) late: Ns,
 }

@@ -394,6 +394,7 @@ impl<'t> Log<'t> {
             return self.t.drop_cycle();
         }
         self.end_freezing();
+        self.settle_set();
         self.caught_up();
         self.stood_by_the_way_up();
         super::steps::quiet_sleep(self);

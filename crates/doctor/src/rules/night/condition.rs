@@ -98,7 +98,7 @@ fn ports(case: &Case, out: &mut Vec<Finding>) {
     let names: Vec<&str> = all.iter().map(|p| p.1).collect();
     let failed = out.iter().any(|f| matches!(f.id, "mode-name-only" | "mode-partial"));
     let level = if failed { Level::Risk } else { Level::Note };
-    let f = Finding::new(("block-port", Area::Mode, level), Confidence::Likely)
+    let f = Finding::new(("block-port", Area::Mode, level), Confidence::Guess)
         .says(format!("The self-test saw {} outside of D3cold in the sleep: {}. What is behind stayed powered, which keeps many platforms from their deepest state; that it did here, the text does not prove.", say::plural(all.len(), "root port"), short(&names)))
         .look(format!("lspci -t names the device behind {first}; see its power/control, its link (lspci -vv: ASPM), and its power/d3cold_allowed."))
         .change(

@@ -98,25 +98,6 @@ fn hours(ns: i64) -> i64 {
 /// Beside whole hours so much may have passed, in ns.
 const BESIDE: i64 = 60_000_000_000;
 
-/// How far the clock on the wall was set on in a turn, in ms: tasks froze in a moment, says the
-/// kernel, and its stamps say that it took hours (kernel/power/process.c:try_to_freeze_tasks,
-/// 6.12). A keeper who was frozen with them writes the rest at once.
-fn set_on(case: &Case, t: &Turn<'_>) -> i64 {
-    const REST: Ns = Ns(2_000_000_000);
-    let said = messages_of(case, t, 0);
-    let step = |w: &[Message]| {
-        let took = w[1].says("Freezing ").then(|| w[1].after("completed (elapsed ")).flatten()?;
-        let gap = passed(&w[0], &w[1])?.0 - seconds(took)?.0;
-        Some(hours(if w[0].says("Freezing ") { gap } else { 0 })).filter(|h| *h > 0)
-    };
-    let Some((at, by)) = said.windows(2).enumerate().find_map(|(at, w)| Some((at, step(w)?)))
-    else {
-        return 0;
-    };
-    let rest = said.last().and_then(|last| passed(&said[at + 1], last));
-    if rest.is_some_and(|r| r >= REST) { by / 1_000_000 } else { 0 }
-}
-
 /// How far the stamps of an attempt go on behind the last words of its way down, in ms
 /// (drivers/acpi/ec.c:acpi_ec_enter_noirq, kernel/power/suspend.c:s2idle_loop, 6.12): the clock of
 /// x86 counts on in s2idle. What follows `resume from suspend-to-idle` is no sleep.
@@ -179,6 +160,10 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
         let own = case.attempts.iter().find(|a| case.messages[a.first].line == line);
         own.map_or(0, |a| stood(case, a) / 1_000_000)
     };
+    let attempts = |lines: &std::ops::RangeInclusive<u64>| {
+        let lines = lines.clone();
+        case.attempts.iter().filter(move |a| lines.contains(&case.messages[a.first].line))
+    };
     let told = case.attempts.iter().filter(slept).filter_map(own);
     let mut told: Vec<(u64, i64)> = told.collect();
     // In a text that stands the newest line first the last sleep is the first.
@@ -191,7 +176,10 @@ pub(in crate::rules) fn lengths(case: &Case) -> Vec<(u64, i64)> {
             // Stamps of an attempt may be of the wall clock, which counts the sleep already.
             Some(k) if k.1 > wall + STAMP => k.1 = wall.max(printed(k.0)),
             Some(_) => {}
-            None => told.push((t.begin.line, wall - set_on(case, &t))),
+            None => {
+                let set = attempts(&lines).map(|a| a.clock_set.0 / 1_000_000).sum::<i64>();
+                told.push((t.begin.line, wall - set));
+            }
         }
     }
     let thawed = case
