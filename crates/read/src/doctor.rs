@@ -154,6 +154,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         counted: false,
         boots: Vec::new(),
         damaged: 0,
+        year: (0, 0),
     };
     let refused =
         klog::parse_heard(bytes, &examples, tracker, &mut |item, at| listener.item(item, at));
@@ -272,6 +273,8 @@ struct Listener<'a> {
     counted: bool,
     boots: Vec<u64>,
     damaged: u64,
+    /// The second of the last stamp, and how many years began since the first one.
+    year: (i64, i64),
 }
 
 impl Listener<'_> {
@@ -283,6 +286,18 @@ impl Listener<'_> {
         };
         let gaps = self.messages.windows(2).flat_map(between);
         gaps.filter(|at| !klog::quotes(self.lines.at(*at)).is_empty()).collect()
+    }
+
+    /// Stamps without a year begin again on January 1st; months have 31 days here.
+    fn in_its_year(&mut self, second: i64, dated: bool) -> i64 {
+        const DAY: i64 = 86_400;
+        const YEAR: i64 = 12 * 31 * DAY;
+        let (last, years) = self.year;
+        let second = second + if dated { 0 } else { years * YEAR };
+        let new = !dated && (YEAR - 7 * DAY..=YEAR).contains(&(last - second));
+        let second = if new { second + YEAR } else { second };
+        self.year = (second, years + i64::from(new));
+        second
     }
 
     fn item(&mut self, item: Item<'_>, at: u64) {
@@ -312,7 +327,8 @@ impl Listener<'_> {
         // What was cut off only adds pairs.
         let text = Words::known(text, record.pairs);
         // What stands beside the kernel's own time tells how long two boots are apart.
-        let second = order_of(record.said).or_else(|| order_of(record.beside)).map(|s| s.1);
+        let order = order_of(record.said).or_else(|| order_of(record.beside));
+        let second = order.map(|(dated, second)| self.in_its_year(second, dated));
         self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }
 }

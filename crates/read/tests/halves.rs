@@ -57,6 +57,22 @@ const WRITES: &str = "\
 [   61.410000] PM: Image saving progress:   0%
 ";
 
+/// Memory that was allocated sufficed, whichever of its lines a cut left.
+#[test]
+fn an_image_that_was_copied_had_its_memory() {
+    let measured =
+        "[   61.000000] PM: hibernation: Allocated 90000 kbytes in 0.96 seconds (93.75 MB/s)\n";
+    let counted = "[   61.000000] PM: hibernation: Allocated 22500 pages for snapshot\n";
+    let back = "[   61.500000] PM: hibernation: hibernation exit\n";
+    let whole = WRITES.split("[   61.400000]").next().expect("a text").to_string() + back;
+    for between in ["", counted, &format!("{counted}{measured}")] {
+        let c = cycles(&whole.replace(measured, between)).remove(0);
+        assert_eq!(c.outcome.name(), "slept", "{between}");
+        let allocates = c.image.iter().filter(|s| s.work == ImageWork::Allocate).count();
+        assert_eq!(allocates, usize::from(!between.is_empty()), "{between}");
+    }
+}
+
 const WARNS: &str = "\
 [   63.000000] ------------[ cut here ]------------
 [   63.000010] WARNING: CPU: 1 PID: 311 at kernel/foo/bar.c:77 bar_worker+0x64/0xa0

@@ -254,6 +254,49 @@ fn an_empty_list_ends_what_waited_before() {
     assert!(with("b2000.phy\tphy: no clock\n") > 0);
 }
 
+/// Whoever speaks for a device that waited has probed it: a driver, its interface, or a core
+/// that registered something on it.
+#[test]
+fn what_speaks_for_a_device_ends_its_wait() {
+    let pending = |device: &str| {
+        format!(
+            "[    9.114400] platform {device}: deferred probe pending: platform: supplier a7000.hub not ready\n"
+        )
+    };
+    for later in [
+        "acme-phy a4000.eth: ready",
+        "acme-eth a4000.eth eth0: Link is Up - 1Gbps/Full",
+        "mmc1: SDHCI controller on a4000.eth [a4000.eth] using ADMA",
+    ] {
+        let text = pending("a4000.eth") + "[   12.000000] " + later + "\n";
+        assert_eq!(findings(&text).len(), 0, "{text}");
+        let other = pending("a4000.eth") + "[   12.000000] " + &later.replace("a4000", "b4000");
+        assert_eq!(findings(&other).len(), 1, "{other}");
+    }
+    let words =
+        pending("a4000.eth") + "[   12.000000] systemd[1]: Dependency failed for a4000.eth\n";
+    assert_eq!(findings(&words).len(), 1);
+}
+
+#[test]
+fn what_a_line_does_not_name_is_left_out() {
+    let says = |words: &str| {
+        findings(&format!("[    4.220000] foo 1000.bar: {words}\n"))[0].sentence.clone()
+    };
+    assert_eq!(
+        says("failed to attach power domain \"x\""),
+        "1000.bar could not be put into domain x."
+    );
+    assert_eq!(
+        says("Failed to attach power domain: -19"),
+        "1000.bar could not be put into its domain: error -19."
+    );
+    assert_eq!(
+        says("failed to attach power domain x, ret = -2"),
+        "1000.bar could not be put into domain x: error -2."
+    );
+}
+
 #[test]
 fn a_failed_probe_is_no_good_news() {
     // Both forms (6.11 on says the driver), an error that is no time-out, a card after it.

@@ -128,3 +128,32 @@ fn an_hour_that_a_clock_is_set_on_is_no_time_of_an_attempt() {
     let case = dormouse_read::doctor::read_bytes("text", asleep.as_bytes()).case;
     assert_eq!(case.attempts[0].clock_set.0, 0);
 }
+
+/// A night into the new year is one attempt and no other log, whether the stamps are of whole
+/// seconds or not.
+#[test]
+fn stamps_without_a_year_go_on_over_its_end() {
+    let log = |part: &str| {
+        [
+            format!("Dec 31 23:59:58{part} elm kernel: PM: suspend entry (deep)"),
+            format!("Dec 31 23:59:58{part} elm kernel: Filesystems sync: 0.012 seconds"),
+            format!("Dec 31 23:59:58{part} elm kernel: Disabling non-boot CPUs ..."),
+            format!("Jan 01 07:00:01{part} elm kernel: Enabling non-boot CPUs ..."),
+            format!("Jan 01 07:00:01{part} elm kernel: CPU1 is up"),
+            format!("Jan 01 07:00:02{part} elm kernel: PM: suspend exit"),
+        ]
+        .join("\n")
+    };
+    for part in ["", ".100000"] {
+        let text = log(part);
+        let case = dormouse_read::doctor::read_bytes("text", text.as_bytes()).case;
+        assert_eq!((case.attempts.len(), case.attempts[0].closed), (1, true), "{text}");
+        let report = dormouse_doctor::judge(&case);
+        let said: Vec<&str> = report.findings.iter().map(|f| f.sentence.as_str()).collect();
+        assert!(said.iter().any(|s| s.contains("took 7 h 0 min")), "{said:?}");
+        assert!(report.logs.is_empty(), "{:?}", report.logs);
+    }
+    let c = capture(&log(".100000"));
+    let length = (c.cycles[0].end - c.cycles[0].start).0 / 1_000_000_000;
+    assert!((7 * 3_600 + 3..=7 * 3_600 + 4).contains(&length), "{length}");
+}

@@ -23,8 +23,10 @@ pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Found>) {
     for a in &case.attachments {
         let f = Finding::new(("domain-attach", Area::Domain, Level::Broken), Confidence::Certain)
             .says(format!(
-                "{} could not be put into domain {}: error {}.",
-                a.device, a.domain, a.error
+                "{} could not be put into {}{}.",
+                a.device,
+                if a.domain.is_empty() { "its domain".into() } else { format!("domain {}", a.domain) },
+                if a.error.is_empty() { String::new() } else { format!(": error {}", a.error) },
             ))
             .look(
                 "The error is of the provider's attach callback: see which clock or resource of the \

@@ -450,17 +450,33 @@ fn lives(bytes: &[u8], case: &mut Case) {
     records(bytes, &mut |item, at| {
         let Item::Record(Record { text, time, fresh, .. }) = item else { return };
         let Some(end) = memmem::find(&text[..text.len().min(160)], b": ") else { return };
-        let Some(blank) = memchr::memrchr(b' ', &text[..end]) else { return };
-        let (Ok(driver), Ok(device)) =
-            (std::str::from_utf8(&text[..blank]), std::str::from_utf8(&text[blank + 1..end]))
-        else {
-            return;
+        let Ok(who) = std::str::from_utf8(&text[..end]) else { return };
+        let wanted = |device: &str| {
+            names.contains(device)
+                || (!stems.is_empty() && stems.contains(stem(device)))
+                || (!keys.is_empty() && keys.contains(&key(device)))
         };
-        let driver = driver.trim();
-        let wanted = names.contains(device)
-            || (!stems.is_empty() && stems.contains(stem(device)))
-            || (!keys.is_empty() && keys.contains(&key(device)));
-        if !wanted || !fresh || driver.is_empty() || driver.len() > 40 || said::is_bus(driver) {
+        let (driver, device) = match who.rsplit_once(' ') {
+            Some((driver, device)) if wanted(device) => (driver.trim(), device),
+            // With the name of its interface (net/core/dev.c:__netdev_printk).
+            Some((rest, _)) => match rest.rsplit_once(' ') {
+                Some((driver, device)) if wanted(device) => (driver.trim(), device),
+                _ => return,
+            },
+            // What a core registered, on the device: `mmc1: … controller on DEV`.
+            None => match memmem::find(text, b" on ").map(|at| &text[at + 4..]) {
+                Some(rest) => {
+                    let name = rest.split(|b| matches!(b, b' ' | b',')).next();
+                    let Some(Ok(name)) = name.map(std::str::from_utf8) else { return };
+                    if !wanted(name) || !who.ends_with(|c: char| c.is_ascii_digit()) {
+                        return;
+                    }
+                    (who, name)
+                }
+                None => return,
+            },
+        };
+        if !fresh || driver.is_empty() || driver.len() > 40 || said::is_bus(driver) {
             return;
         }
         let message = String::from_utf8_lossy(&text[end + 2..text.len().min(LONGEST)]);

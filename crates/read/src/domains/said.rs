@@ -312,10 +312,17 @@ fn attachment(message: &str) -> Option<(&str, &str)> {
     let domain = kind.iter().find_map(|k| rest.strip_prefix(k))?;
     let (domain, code) = domain.rsplit_once([':', '(', ',']).unwrap_or((domain, ""));
     let before = message.strip_prefix("error ").and_then(|r| r.split_once(':')).map(|(e, _)| e);
-    let code = code.trim().trim_start_matches("error ").trim_start_matches("ret=");
-    let error = before.unwrap_or(code.trim_end_matches(')'));
+    let error = before.unwrap_or_else(|| errno(code));
     let domain = domain.trim_start_matches('s').trim();
     Some((error, domain.trim_matches(['"', '\'', '`', '<', '>', '.', ' '])))
+}
+
+/// The error in what a driver prints of it, by its number or its name: `error -22`, `ret = -2`,
+/// `-ENODEV)`; nothing where there is none.
+fn errno(code: &str) -> &str {
+    let word =
+        |w: &&str| w.starts_with('-') && w[1..].starts_with(|c: char| c.is_ascii_alphanumeric());
+    code.split([' ', '=', ')', '(', ',', '.']).find(word).unwrap_or("")
 }
 
 /// `failed to bind DEV (ops OPS): ERROR`, of a device made of parts

@@ -54,7 +54,14 @@ impl Log<'_> {
             self.c.allocating = goes_on.then_some(self.now);
             return true;
         }
+        if text.starts_with(b"Allocated ") && text.ends_with(b" pages for snapshot") {
+            // It did suffice; how much it was the next line tells, where the text has that.
+            self.allocates_until_now();
+            return true;
+        }
         if makes && step.is_none() {
+            // What is copied has its memory.
+            self.c.allocating = None;
             self.t.set_mode(Mode::Disk);
             self.t.touch(&Stamp { time: self.now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
             self.makes_image();
@@ -87,6 +94,11 @@ impl Log<'_> {
         let written = (work == ImageWork::Write).then_some(now);
         self.c.image_made = written.or(self.c.image_made);
         if let Some(c) = self.t.current() {
+            // The same, measured.
+            let same = |s: &mut ImageStep| s.work == ImageWork::Allocate && s.bytes == 0;
+            if work == ImageWork::Allocate {
+                c.cycle.image.pop_if(same);
+            }
             c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
             c.cycle.mode = Mode::Disk;
             c.last = c.last.max(now);
@@ -116,10 +128,18 @@ impl Log<'_> {
     /// down ends here (kernel/power/snapshot.c:hibernate_preallocate_memory, which prints that it
     /// allocated some in any other case; 2.6.32 to 7.3).
     pub(super) fn finds_no_memory(&mut self) {
+        if self.c.allocating.is_some()
+            && let Some(c) = self.t.current()
+        {
+            c.told.image_failed = true;
+        }
+        self.allocates_until_now();
+    }
+
+    fn allocates_until_now(&mut self) {
         let Some(start) = self.c.allocating.take() else { return };
         let end = self.now;
         if let Some(c) = self.t.current() {
-            c.told.image_failed = true;
             let step = ImageStep { work: ImageWork::Allocate, start, end, bytes: 0 };
             c.cycle.image.extend((start < end).then_some(step));
             c.last = c.last.max(end);

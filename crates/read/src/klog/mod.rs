@@ -156,6 +156,8 @@ const OUT_OF_ORDER: Ns = Ns(1_000_000_000);
 struct Splitter {
     journal: Collector,
     joiner: wrap::Joiner,
+    /// So many years began since the first line, of stamps that do not name theirs.
+    years: i64,
     /// The time of the last line, and the times that `dmesg --reltime` counts on from.
     last: Option<Ns>,
     relative: Option<Ns>,
@@ -306,6 +308,7 @@ impl Splitter {
             let time = self.relative.map_or(OUT_OF_ORDER, |t| t + since);
             (self.relative, record.time) = (Some(time), Some(time));
         }
+        record.time = record.time.map(|time| self.in_its_year(time, record.said));
         if let (Some(time), Some(last)) = (record.time, self.last)
             && time + OUT_OF_ORDER < last
         {
@@ -316,6 +319,21 @@ impl Splitter {
         }
         self.last = record.time.or(self.last);
         record
+    }
+
+    /// Stamps without a year begin again on January 1st.
+    fn in_its_year(&mut self, time: Ns, said: &[u8]) -> Ns {
+        // As the stamps count it, and how long before its end a log may have been silent.
+        const DAY: i64 = 86_400_000_000_000;
+        const SILENT: i64 = 7 * DAY;
+        let year = Ns(366 * DAY);
+        let time = time + Ns(self.years * year.0);
+        let back = self.last.map_or(Ns::ZERO, |last| last - time);
+        if back <= year - Ns(SILENT) || back > year || order_of(said).is_some_and(|o| o.0) {
+            return time;
+        }
+        self.years += 1;
+        time + year
     }
 
     fn piece(&mut self, record: Record<'_>, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
