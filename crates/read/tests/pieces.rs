@@ -704,6 +704,11 @@ fn only_queues_that_freeze_are_named() {
     );
     assert!(!said("0x4").contains("events had"), "{}", said("0x4"));
     assert!(said("0x2").contains("shows which"), "{}", said("0x2"));
+    // One whose work only waits for a worker is not the one that is waited for.
+    let text = text("0x4").replace("events: flags=0x0", "events_freezable: flags=0x4");
+    let sentence = &judge(&heard("log", text.as_bytes()).case).findings[0].sentence;
+    assert!(sentence.starts_with("Workqueue usb_hub_wq was still busy"), "{sentence}");
+    assert!(sentence.contains("events_freezable had work too"), "{sentence}");
 }
 
 #[test]

@@ -506,7 +506,8 @@ fn works(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).filter(|w| !w.is_empty()).collect()
 }
 
-/// Queues that a dump lists, those with work that runs before those with work not yet due.
+/// Queues that a dump lists: those with work in flight before those with work that waits for a
+/// worker, and these before work that is not yet due.
 fn queues(dump: &[Message]) -> Vec<Queue<'_>> {
     let mut out: Vec<Queue<'_>> = Vec::new();
     for m in dump {
@@ -528,7 +529,7 @@ fn queues(dump: &[Message]) -> Vec<Queue<'_>> {
             break;
         }
     }
-    out.sort_by_key(|q| !q.runs);
+    out.sort_by_key(|q| (q.works.is_empty(), !q.runs));
     out
 }
 

@@ -258,6 +258,11 @@ pub fn wrong(w: &Wrong) -> String {
 
 /// `1.47`: us with two decimals would be noise; ms with three.
 pub(crate) fn ms3(ns: i64) -> String {
+    // From ten seconds on nobody asks for microseconds, and columns have no room for them.
+    const LONG: i64 = 10_000_000_000;
+    if ns >= LONG {
+        return ((ns.unsigned_abs() + 500_000) / 1_000_000).to_string();
+    }
     let us = (ns.max(0).unsigned_abs() + 500) / 1_000;
     format!("{}.{:03}", us / 1_000, us % 1_000)
 }
