@@ -172,6 +172,8 @@ struct Splitter {
     replies: Option<reply::Replies>,
     /// Lines that are shown once more beside the log that has them.
     pulled: Vec<u64>,
+    /// A line that came before the one above it.
+    swapped: Option<u64>,
     at: u64,
 }
 
@@ -286,6 +288,34 @@ impl Splitter {
     }
 
     fn record(
+        &mut self,
+        record: Record<'_>,
+        rest: &[u8],
+        at: u64,
+        take: &mut dyn FnMut(Item<'_>, u64),
+    ) {
+        if self.swapped.take_if(|line| *line == at).is_some() {
+            return;
+        }
+        if let Some(earlier) = self.earlier(&record, rest) {
+            self.whole_record(earlier, rest, at + 1, take);
+            self.swapped = Some(at + 1);
+        }
+        self.whole_record(record, rest, at, take);
+    }
+
+    /// The line below, if it is the one before this on the way of an attempt, by its words and
+    /// its time: the two changed places.
+    fn earlier<'a>(&self, record: &Record<'_>, rest: &'a [u8]) -> Option<Record<'a>> {
+        let (way, time) = (marks::way(record.text)?, record.time?);
+        let next = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_LINE)];
+        let next = prefix::strip(next);
+        let back = next.time.filter(|t| *t < time && time - *t < OUT_OF_ORDER)?;
+        let fits = self.last.is_none_or(|last| last <= back);
+        (fits && marks::way(next.text)? < way).then_some(next)
+    }
+
+    fn whole_record(
         &mut self,
         record: Record<'_>,
         rest: &[u8],
