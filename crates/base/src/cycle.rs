@@ -387,6 +387,9 @@ pub struct Cycle {
     pub began: Option<Ns>,
     /// How the source tells when it began.
     pub when: Began,
+    /// So much later than its stamp `start` is, so that a time asleep in which the keeper of the
+    /// log was frozen is none of its phases.
+    pub moved: Ns,
     /// Wakeup sources whose count rose meanwhile, where a recording lists them.
     pub wakers: Option<Vec<Sym>>,
     /// Which log of its source, from 0: a mail may hold several, each with a clock
@@ -482,7 +485,8 @@ impl Cycle {
     /// year 2000, which lines that name none are given.
     pub fn wall_clock(&self) -> Option<Ns> {
         const YEAR_2005: Ns = Ns(1_104_537_600_000_000_000);
-        let stamp = Some(self.start).filter(|t| self.when == Began::Stamped && *t > YEAR_2005);
+        let stamp =
+            Some(self.start - self.moved).filter(|t| self.when == Began::Stamped && *t > YEAR_2005);
         self.began.or(stamp)
     }
 

@@ -334,7 +334,7 @@ impl Log<'_> {
                 if (STOOD..SET).contains(&pause) && c.cycle.asleep_elsewhere.is_none() {
                     c.cycle.asleep_elsewhere = Some(pause);
                 }
-                self.t.shift_open(before, pause);
+                self.move_on(before, pause);
                 self.c.missed = true;
                 return;
             }
@@ -382,11 +382,19 @@ impl Log<'_> {
             if (STOOD..SET).contains(&pause) && at_once {
                 c.cycle.asleep_elsewhere = Some(pause);
                 c.cycle.phases.retain(|p| p.phase != Phase::Asleep);
-                self.t.shift_open(until, pause);
+                self.move_on(until, pause);
                 self.c.missed = true;
                 return;
             }
             until = until.max(end);
+        }
+    }
+
+    /// What lies at `until` or before comes later by `by`, and the beginning keeps its stamp.
+    fn move_on(&mut self, until: Ns, by: Ns) {
+        self.t.shift_open(until, by);
+        if let Some(c) = self.t.current().filter(|c| c.cycle.start <= until + by) {
+            c.cycle.moved += by;
         }
     }
 
@@ -413,7 +421,7 @@ impl Log<'_> {
             from = asleep.start;
         }
         if closed > laid_out && from <= now {
-            self.t.shift_open(from, laid_out - closed);
+            self.move_on(from, laid_out - closed);
             self.t.touch(&Stamp { time: now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
         }
     }

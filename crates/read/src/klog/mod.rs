@@ -338,7 +338,7 @@ impl Splitter {
             let time = self.relative.map_or(OUT_OF_ORDER, |t| t + since);
             (self.relative, record.time) = (Some(time), Some(time));
         }
-        record.time = record.time.map(|time| self.in_its_year(time, record.said));
+        record.time = record.time.map(|time| self.in_its_year(time));
         if let (Some(time), Some(last)) = (record.time, self.last)
             && time + OUT_OF_ORDER < last
         {
@@ -351,19 +351,23 @@ impl Splitter {
         record
     }
 
-    /// Stamps without a year begin again on January 1st.
-    fn in_its_year(&mut self, time: Ns, said: &[u8]) -> Ns {
-        // As the stamps count it, and how long before its end a log may have been silent.
+    /// Stamps without a year are of 2000, and begin again on January 1st.
+    fn in_its_year(&mut self, time: Ns) -> Ns {
         const DAY: i64 = 86_400_000_000_000;
-        const SILENT: i64 = 7 * DAY;
-        let year = Ns(366 * DAY);
-        let time = time + Ns(self.years * year.0);
+        const YEAR: Ns = Ns(366 * DAY);
+        const FIRST: Ns = Ns(946_684_800_000_000_000);
+        // So long before its end a log may have been silent.
+        const SILENT: Ns = Ns(7 * DAY);
+        if time < FIRST || time >= FIRST + YEAR {
+            return time;
+        }
+        let time = time + Ns(self.years * YEAR.0);
         let back = self.last.map_or(Ns::ZERO, |last| last - time);
-        if back <= year - Ns(SILENT) || back > year || order_of(said).is_some_and(|o| o.0) {
+        if back <= YEAR - SILENT || back > YEAR {
             return time;
         }
         self.years += 1;
-        time + year
+        time + YEAR
     }
 
     fn piece(&mut self, record: Record<'_>, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {

@@ -17,7 +17,7 @@ use dormouse_sleep::analyse::CycleView;
 /// When it began, as the source tells it; nothing where it does not.
 pub fn began(capture: &Capture, cycle: &Cycle) -> String {
     match cycle.when {
-        Began::Stamped => format!("at {}", moment(cycle.start, 3)),
+        Began::Stamped => format!("at {}", moment(cycle.start - cycle.moved, 3)),
         Began::Words(text) => format!("at {}", safe(capture.names.get(text))),
         Began::Unsaid => String::new(),
     }
