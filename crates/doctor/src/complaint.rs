@@ -128,6 +128,109 @@ fn is_dead(lower: &str) -> bool {
     (at.is_some_and(|at| !denied(at)) && !gone || troubled) && has(lower, AFTER)
 }
 
+/// What a writer calls his machine as a whole.
+const MACHINES: [&str; 14] = [
+    "board",
+    "machine",
+    "system",
+    "laptop",
+    "notebook",
+    "computer",
+    "pc",
+    "box",
+    "target",
+    "tablet",
+    "phone",
+    "server",
+    "desktop",
+    "everything",
+];
+/// That it is so.
+const IS: [&str; 16] = [
+    "is", "was", "stays", "stayed", "remains", "remained", "goes", "went", "seems", "looks",
+    "appears", "becomes", "became", "gets", "got", "just",
+];
+/// How it is then.
+const LIES: [&str; 8] =
+    ["dead", "hung", "hanging", "stuck", "frozen", "unresponsive", "bricked", "locked"];
+/// That nothing else helps, or that somebody had to.
+const NEEDS: [&str; 15] = [
+    "only",
+    "have to",
+    "has to",
+    "had to",
+    "need",
+    "needs",
+    "needed",
+    "must",
+    "requires",
+    "required",
+    "until",
+    "unless",
+    "forced",
+    "nothing but",
+    "other than",
+];
+/// What somebody had to do.
+const RESETS: [&str; 11] = [
+    "reset",
+    "reboot",
+    "rebooting",
+    "powercycle",
+    "powercycled",
+    "power cycle",
+    "power off",
+    "power button",
+    "switch off",
+    "pull the plug",
+    "remove the battery",
+];
+
+/// Whether a sentence, in small letters, speaks of the machine as a whole.
+pub(crate) fn names_a_machine(lower: &str) -> bool {
+    words(lower).iter().any(|w| MACHINES.contains(w))
+}
+
+/// Whether a sentence, in small letters, says that the machine is dead, or that nothing but a
+/// reset helps.
+pub(crate) fn tells_of_the_end(lower: &str) -> bool {
+    const NEAR: usize = 5;
+    let words = words(lower);
+    let near = |at: usize| &words[at + 1..(at + 1 + NEAR).min(words.len())];
+    let lies = (0..words.len()).filter(|at| MACHINES.contains(&words[*at])).any(|at| {
+        let next = near(at);
+        let dead = next.iter().position(|w| LIES.contains(w));
+        dead.is_some_and(|dead| {
+            let before = &next[..dead];
+            let denied = |w: &&str| NEVER.contains(w) || matches!(*w, "no" | "if" | "longer");
+            let asked = words[at.saturating_sub(2)..at].iter();
+            let if_so = asked.into_iter().any(|w| matches!(*w, "if" | "whether"));
+            before.iter().any(|w| IS.contains(w)) && !before.iter().any(denied) && !if_so
+        })
+    });
+    // One word, or two that stand together.
+    let is = |at: usize, list: &[&str]| {
+        let parts = |what: &str| {
+            let mut own = words[at..].iter();
+            what.split(' ').all(|part| own.next() == Some(&part))
+        };
+        list.iter().find(|what| parts(what)).map(|what| what.split(' ').count())
+    };
+    let helps = (0..words.len()).any(|at| {
+        let denied = || is_denied(&words, at);
+        let Some(long) = is(at, &NEEDS).filter(|_| !denied()) else { return false };
+        let next = (at + long..words.len()).take(NEAR);
+        next.filter_map(|at| Some(at + is(at, &RESETS)?)).any(|behind| {
+            // What is reset may be a part of it.
+            let what = words.get(behind + 1).filter(|_| {
+                matches!(words.get(behind), Some(&("the" | "its" | "a" | "my" | "this")))
+            });
+            what.is_none_or(|w| MACHINES.contains(w) || *w == "power")
+        })
+    });
+    lies || helps
+}
+
 /// The sentence of a writer that says so, and its line.
 pub(crate) fn of_return(case: &Case) -> Option<(&Message, &str)> {
     let said = case.messages.iter().filter(|m| m.trust == Trust::Prose);
@@ -388,7 +491,7 @@ pub(crate) fn complains(lower: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{clauses, complains};
+    use super::{clauses, complains, tells_of_the_end};
 
     #[test]
     fn a_version_is_no_end_of_a_clause() {
@@ -396,6 +499,33 @@ mod tests {
         let want = ["On 6.14.2-x it is fine", "on 7.1 not", "That is all"];
         assert_eq!(clauses(text).collect::<Vec<_>>(), want);
         assert_eq!(clauses("no end").collect::<Vec<_>>(), ["no end"]);
+    }
+
+    #[test]
+    fn who_has_nothing_left_but_a_reset_tells_of_the_end() {
+        for said in [
+            "after echo mem the system just hangs there and is dead, so the board is dead",
+            "the laptop then is completely frozen",
+            "only a hard reset brings it back",
+            "i had to hold the power button",
+            "it needs a power cycle",
+            "i must pull the plug",
+            "nothing happens until i reset the machine",
+        ] {
+            assert!(tells_of_the_end(said), "{said}");
+        }
+        for said in [
+            "the board is not dead",
+            "you do not have to reboot",
+            "no need to reset anything",
+            "the driver needs to reset its fifo",
+            "i had to reset the bios settings",
+            "if the system is stuck, press a key",
+            "the system is no longer stuck",
+            "the reset line of the board is wired to gpio 5",
+        ] {
+            assert!(!tells_of_the_end(said), "{said}");
+        }
     }
 
     #[test]

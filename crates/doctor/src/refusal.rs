@@ -134,7 +134,16 @@ pub fn of_image(text: &str) -> Option<i32> {
 
 /// `Error taking CPU3 down: -16`: which CPU, and the error.
 pub fn cpu(text: &str) -> Option<(&str, i32)> {
-    let (cpu, error) = bare(text).strip_prefix("Error taking ")?.split_once(" down: ")?;
+    taking(text, " down: ")
+}
+
+/// `Error taking CPU3 up: -5`: which CPU, and the error.
+pub fn cpu_up(text: &str) -> Option<(&str, i32)> {
+    taking(text, " up: ")
+}
+
+fn taking<'a>(text: &'a str, way: &str) -> Option<(&'a str, i32)> {
+    let (cpu, error) = bare(text).strip_prefix("Error taking ")?.split_once(way)?;
     Some((cpu, error.trim().parse().ok()?))
 }
 

@@ -378,8 +378,11 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// Whether line `at` stands between two fences.
+    /// Whether line `at` stands between two fences; none of them is a line of what it fences.
     fn is_fenced(&self, at: u64) -> bool {
+        if self.fences.binary_search(&at).is_ok() {
+            return false;
+        }
         let before = self.fences.partition_point(|f| *f < at);
         before % 2 == 1 && before < self.fences.len()
     }

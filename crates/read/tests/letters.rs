@@ -363,3 +363,51 @@ fn a_clock_that_goes_on_in_s2idle_tells_how_long_it_slept() {
     let depth = told.iter().find(|f| f.0 == "mode-hardware").expect("a depth");
     assert!(depth.1.contains("1 h 5 min of 1 h 5 min"), "{depth:?}");
 }
+
+#[test]
+fn a_device_is_named_by_the_kernel_and_by_no_title() {
+    let line = "[   61.400000] elm_ts 3-004b: Runtime PM usage count underflow!\n";
+    let told = |text: &str| -> Vec<String> {
+        said(text).into_iter().filter(|f| f.0 == "rpm-underflow").map(|f| f.1).collect()
+    };
+    for words in [
+        "",
+        "# elm: \"Runtime PM usage count underflow!\" since the update\n\n",
+        "Who else sees \"Runtime PM usage count underflow!\" here? Mine:\n",
+        "I get this: Runtime PM usage count underflow!\n\n",
+    ] {
+        let told = told(&format!("{words}{line}"));
+        assert_eq!(told.len(), 1, "{words}: {told:?}");
+        assert!(told[0].starts_with("3-004b was put more often"), "{words}: {told:?}");
+        assert!(!told[0].contains("its driver calls"), "{told:?}");
+    }
+    let other = line.replace("3-004b", "3-004c");
+    assert_eq!(told(&format!("{line}{other}{line}")).len(), 2);
+    // A person may leave the stamp out, and may tell of no device.
+    assert_eq!(told("elm_ts 3-004b: Runtime PM usage count underflow!\n").len(), 1);
+    assert!(told("I get this: Runtime PM usage count underflow!\n").is_empty());
+}
+
+#[test]
+fn a_fence_is_no_last_line_of_a_log() {
+    let log = "PM: suspend entry (deep)\nPM: suspend of devices complete after 31.002 msecs\n\
+        Disabling non-boot CPUs ...\nCPU5: shutdown\n";
+    let text = format!("It is what the board says.\n```\n{log}```\nThat is all of it.\n");
+    let report = judged(&text);
+    let doubt = report.findings.iter().find(|f| f.id == "no-all-clear").expect("a doubt");
+    let shown: Vec<u64> = doubt.evidence.iter().map(|e| e.line).collect();
+    assert_eq!(shown, [3, 6], "{doubt:?}");
+}
+
+#[test]
+fn a_log_that_ends_on_its_way_down_needs_no_entry_to_tell_of_a_hang() {
+    let log = "PM: noirq suspend of devices complete after 1.200 msecs\n\
+        Disabling non-boot CPUs ...\nCPU5: shutdown\n";
+    let found = said(&format!("Only a power cycle brings my board back from mem.\n\n{log}"));
+    assert!(
+        found.iter().any(|f| f.0 == "no-return" && f.1.contains("CPU5: shutdown")),
+        "{found:?}"
+    );
+    let found = said(&format!("This is what my board prints, and it is fine.\n\n{log}"));
+    assert!(found.iter().all(|f| f.0 != "no-return"), "{found:?}");
+}

@@ -1,5 +1,6 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
+use super::cpu;
 use super::ended::device_failed;
 use super::host::NEAR;
 use super::libc::{EBUSY, is_code};
@@ -80,7 +81,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     wakeups(case, out);
     retries(case, out);
     stuck::judge(case, out);
-    processors(case, out);
+    cpu::judge(case, out);
     core(case, out);
     no_way_back(case, out);
 }
@@ -162,25 +163,6 @@ pub(crate) fn owner(text: &str) -> Device {
     // What vendors put before a message is no driver.
     let driver = if driver.ends_with(']') { "" } else { driver };
     Device { name: name.to_string(), driver: driver.to_string() }
-}
-
-/// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
-fn processors(case: &Case, out: &mut Vec<Finding>) {
-    let down = case.messages.having(" down: ").map(|(_, m)| m);
-    let said: Vec<&Message> = down.filter(|m| refusal::cpu(&m.text).is_some()).collect();
-    let Some((cpu, error)) = said.first().and_then(|m| refusal::cpu(&m.text)) else { return };
-    let rule = ("cpu-not-off", Area::Abort, Level::Broken);
-    let f = Finding::new(rule, Confidence::Certain)
-        .says(format!(
-            "{cpu} could not be switched off, so the machine did not sleep: {}.",
-            say::refused(error)
-        ))
-        .of_error(error)
-        .look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")
-        .at("CPUs off")
-        .when(Some(Direction::Suspend), None)
-        .shown_by(lines(said));
-    out.push(f);
 }
 
 /// What the system core does with interrupts off, and without devices, failed

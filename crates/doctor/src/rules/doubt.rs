@@ -9,6 +9,7 @@ use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::rules::hung::{Reached, of_the_kernel};
 use crate::rules::night::{turns, woke};
 use crate::rules::reset;
 use crate::stage;
@@ -45,7 +46,12 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     // Of what is over it was told how it ended.
     let over = found.iter().any(|f| f.over);
     let cut = case.attempts.iter().rfind(|a| !a.inside).filter(|_| !over && !slow);
-    let cut = cut.and_then(|a| ends_down(case, a));
+    let cut = cut.and_then(|a| {
+        let (first, last) = ends_down(case, a)?;
+        // What ran last may have no end because the text has none.
+        let reached = Some(Reached::of(&of_the_kernel(case.of(a))));
+        Some((first, last, reached.filter(|r| matches!(r, Reached::Open(_)))))
+    });
     // What a night cost was told with its figures.
     let cost = found.iter().any(|f| matches!(f.id, "night-cost" | "night-rate"));
     // Trouble of a machine that did not sleep is another matter.
@@ -75,10 +81,11 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         // What a finding names is explained by it.
         .filter(|t| !names(t.1).any(|n| found.iter().any(|f| f.sentence.contains(n))));
     let mut words = Vec::new();
-    if let Some((first, _)) = cut {
+    if let Some((first, _, reached)) = &cut {
         words.push(format!(
-            "The last attempt of the text (line {}) ends on the way down: whether the machine came back from it is not there.",
-            first.line
+            "The last attempt of the text (line {}) ends on the way down: whether the machine came back from it is not there.{}",
+            first.line,
+            reached.as_ref().map_or(String::new(), Reached::words)
         ));
     }
     if let Some((_, said)) = told {
@@ -102,7 +109,11 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     if words.is_empty() {
         return None;
     }
-    let shown = cut.into_iter().flat_map(|c| [c.0, c.1]);
+    let mut ends: Vec<&Message> = cut.iter().flat_map(|c| [c.0, c.1]).collect();
+    ends.extend(cut.into_iter().filter_map(|c| c.2).flat_map(|r| r.shown()));
+    ends.sort_by_key(|m| m.line);
+    ends.dedup_by_key(|m| m.line);
+    let shown = ends.into_iter();
     let shown = shown.chain(off.map(|o| o.0)).chain(told.map(|t| t.0)).chain(foreign);
     let rule = (DOUBT, Area::Abort, Level::Note);
     Some(

@@ -1,31 +1,35 @@
 //! Machines that did not come back: another boot, or a boot loader, stands where the end of the
 //! sleep should, or the writer tells it.
 
+use super::hung;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::formats;
 use crate::logs::is_another;
-use crate::message::{Message, Trust};
+use crate::message::Message;
 use crate::stage;
 use crate::way::Kind;
 use dormouse_base::phase::Direction;
 use std::cell::LazyCell;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let words = LazyCell::new(|| case.messages.iter().find(|m| says_so(m)));
+    let words = LazyCell::new(|| case.messages.iter().find(|m| hung::says_so(m)));
     let last = case.attempts.iter().rfind(|a| !a.inside).filter(|a| a.closed);
     out.extend(last.and_then(|a| started_anew(case, a)));
     for a in case.attempts.iter().filter(|a| !a.closed) {
         if a.mode == "hibernation" {
             no_image(case.of(a), out);
-        } else if let Some(f) = rebooted(case, a).or_else(|| told(case, a, &words)) {
+        } else if let Some(f) = rebooted(case, a).or_else(|| hung::told(case, a, &words)) {
             out.push(f);
         }
     }
     if out.iter().all(|f| f.id != "no-return") {
         out.extend(parted(case));
+    }
+    if out.iter().all(|f| f.id != "no-return") {
+        out.extend(hung::of_part(case));
     }
     none_found(case, out);
 }
@@ -180,120 +184,9 @@ fn reset_cause(said: &[Message]) -> Option<(&Message, &str)> {
     })
 }
 
-fn mode(a: &Attempt) -> String {
+pub(super) fn mode(a: &Attempt) -> String {
     if a.mode.is_empty() { String::new() } else { format!(" ({})", a.mode) }
 }
-
-/// What people write of a machine that does not come back.
-const WORDS: [&str; 37] = [
-    "not wake",
-    "n't wake",
-    "never wakes",
-    "never woke",
-    "not resume",
-    "n't resume",
-    "never resumes",
-    "never resumed",
-    "not come back",
-    "n't come back",
-    "never comes back",
-    "never came back",
-    "no reaction",
-    "not react",
-    "n't react",
-    "not respond",
-    "n't respond",
-    "unresponsive",
-    "watchdog",
-    "board resets",
-    "machine resets",
-    "system resets",
-    "board reboots",
-    "machine reboots",
-    "system reboots",
-    "power cycle",
-    "hangs",
-    "reboots on ",
-    "reboots when",
-    "restarts on ",
-    "triggers a reboot",
-    "hold the power",
-    "holding the power",
-    "held the power",
-    "hard reset",
-    "hard reboot",
-    "hard power",
-];
-
-/// Whether a line is a sentence that tells it.
-fn says_so(m: &Message) -> bool {
-    let prose = m.trust == Trust::Prose && m.text.split_whitespace().count() >= 4;
-    prose && stage::begins(m).is_none() && {
-        let text = m.text.to_ascii_lowercase();
-        WORDS.iter().any(|w| text.contains(w)) && !text.contains("no longer")
-    }
-}
-
-/// A log that ends on the way down, in a text whose writer says that the machine did not come
-/// back.
-fn told<'a>(
-    case: &'a Case,
-    a: &Attempt,
-    words: &LazyCell<Option<&'a Message>, impl FnOnce() -> Option<&'a Message>>,
-) -> Option<Finding> {
-    let said = case.of(a);
-    let kernel = || said.iter().filter(|m| m.trust.is_of_a_kernel() || stage::begins(m).is_some());
-    let up = |m: &Message| {
-        stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends(m)
-    };
-    let down = |m: &Message| m.has("suspend of devices complete") || m.has("non-boot CPUs");
-    if kernel().any(up) || super::abort::ended_early(case, a) {
-        return None;
-    }
-    let down = kernel().any(down);
-    let (m, last) = match down {
-        true => ((**words)?, kernel().next_back()?),
-        false => entered(case, a)?,
-    };
-    let words: String = m.text.trim().chars().take(MOST).collect();
-    Some(
-        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
-            .says(format!(
-                "The log ends in the sleep of line {}{}, {}, and the writer's words fit a machine that did not come back: \"{words}\".",
-                said[0].line,
-                mode(a),
-                if down { "on the way down" } else { "at its beginning" }
-            ))
-            .look("No line that was read shows what ran last, and a journal keeps none from behind the freezing of its own writer: repeat it with no_console_suspend, and see with pm_test (devices, platform, processors, core) up to which step it still comes back.")
-            .when(Some(Direction::Resume), None)
-            .shown_by(lines([&said[0]].into_iter().chain(Some(last).filter(|l| l.line != said[0].line)).chain([m]))),
-    )
-}
-
-/// So many messages stand behind the beginning of a sleep that a journal ends with: programs that
-/// are not frozen yet.
-const BEHIND: usize = 6;
-
-/// A log that ends with the beginning of its last sleep, as a journal does whose machine hangs
-/// later: who writes it is frozen, and nothing more reaches the disk
-/// (kernel/power/process.c:freeze_processes). The words of the writer about that sleep, and the
-/// kernel's last line.
-fn entered<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Message)> {
-    let said = case.of(a);
-    let core = |m: &&Message| m.trust.is_of_a_kernel() && stage::begins(m).is_some();
-    let at = said.iter().rposition(|m| core(&m))?;
-    let behind = case.messages[a.first + at + 1..].iter();
-    let is_last = behind.filter(|m| m.trust.is_of_a_kernel()).count() <= BEHIND;
-    let of_sleep = |m: &&Message| {
-        let text = m.text.to_ascii_lowercase();
-        ["sleep", "suspend", "resum", "wak", "woke"].iter().any(|w| text.contains(w))
-    };
-    let words = || case.messages.iter().filter(|m| says_so(m)).find(of_sleep);
-    is_last.then(words).flatten().map(|m| (m, &said[at]))
-}
-
-/// So many letters of a writer's sentence are quoted.
-const MOST: usize = 160;
 
 /// What the boot says of an image that is not there (kernel/power/swap.c:swsusp_check,
 /// kernel/power/hibernate.c:software_resume).
@@ -440,6 +333,7 @@ fn none_found(case: &Case, out: &mut Vec<Finding>) {
 mod tests {
     use super::*;
     use crate::attempt::Place;
+    use crate::message::Trust;
 
     /// Lines of a log that is one attempt, with what they are; times in ms, or none.
     fn judged(said: &[(Option<i64>, Trust, &str)]) -> Vec<Finding> {
@@ -500,7 +394,7 @@ mod tests {
                     .is_empty()
             );
             let other = (Some(9_000), Trust::Logged, "usb 3-1: new device");
-            assert!(judged(&[log, &[other; BEHIND + 1], &hangs].concat()).is_empty());
+            assert!(judged(&[log, &[other; hung::BEHIND + 1], &hangs].concat()).is_empty());
         }
         let back = [(Some(6_000), Trust::Logged, "Enabling non-boot CPUs ...")];
         assert!(judged(&[&DOWN[..], &back, &says("It hangs now and then.")].concat()).is_empty());
