@@ -95,8 +95,8 @@ const FAULTS: [(&str, &str, &str, &str); 3] = [
     (
         "rpm-underflow",
         "Runtime PM usage count underflow!",
-        "was put more often than it was got: its driver calls pm_runtime_put once too often",
-        "Look for an error path of the driver that puts without a get.",
+        "was put more often than it was got (pm_runtime_put without a pm_runtime_get): by its driver, its bus, or a subsystem that uses it; the line does not say by whom",
+        "Look for an error path that puts without a get, in the driver first and then in what calls it.",
     ),
     (
         "rpm-parent-off",
@@ -114,20 +114,37 @@ const FAULTS: [(&str, &str, &str, &str); 3] = [
 
 fn faults(case: &Case, out: &mut Vec<Finding>) {
     for (id, words, fault, advice) in FAULTS {
-        let said: Vec<_> = case.messages.all_having(words);
-        let Some(m) = said.first() else { continue };
-        let owner = m.text.split(words).next().unwrap_or("").trim_end().trim_end_matches(':');
-        let device = owner.rsplit(' ').next().unwrap_or(owner);
-        if device.is_empty() || !m.text.contains(": ") {
-            continue;
+        let said = case.messages.all_having(words);
+        let named = || said.iter().filter_map(|m| Some((*m, device_before(m, words)?)));
+        // What a person quotes names the device only where no kernel does.
+        let own = named().any(|(m, _)| m.trust.is_of_a_kernel());
+        let mut told: Vec<&str> = Vec::new();
+        for (_, device) in named().filter(|(m, _)| !own || m.trust.is_of_a_kernel()) {
+            if told.contains(&device) {
+                continue;
+            }
+            told.push(device);
+            let its = named().filter(|(_, d)| *d == device).map(|(m, _)| m);
+            out.push(
+                Finding::new((id, Area::Rpm, Level::Risk), Confidence::Certain)
+                    .says(format!("{device} {fault}."))
+                    .look(advice)
+                    .of_devices([Device { name: device.to_string(), driver: String::new() }])
+                    .shown_by(crate::evidence::lines(its)),
+            );
         }
-        let f = Finding::new((id, Area::Rpm, Level::Risk), Confidence::Certain)
-            .says(format!("{device} {fault}."))
-            .look(advice)
-            .of_devices([Device { name: device.to_string(), driver: String::new() }])
-            .shown_by(crate::evidence::lines(said));
-        out.push(f);
     }
+}
+
+/// The device that stands before `words`, as drivers/base/core.c:__dev_printk prints it. In a
+/// sentence of a person nothing else stands before it, and its name is no plain word.
+fn device_before<'a>(m: &'a Message, words: &str) -> Option<&'a str> {
+    let owner = m.text.split_once(words)?.0.trim_end().strip_suffix(':')?;
+    let owner = owner.strip_suffix(": PM").unwrap_or(owner);
+    let device = owner.rsplit(' ').next().filter(|d| !d.is_empty())?;
+    let plain = device.chars().all(char::is_alphabetic);
+    let short = owner.split(' ').count() <= 2;
+    (m.trust.is_of_a_kernel() || short && !plain).then_some(device)
 }
 
 /// A crash inside a callback that drivers/base/power/runtime.c:__rpm_callback runs.
