@@ -30,6 +30,8 @@ pub(crate) enum Work {
     ImageWritten,
     /// Any part of it: no more is known.
     Any,
+    /// The same, as far as lines tell: those that part its phases are not in the text.
+    Unproven,
     /// It is read, by a kernel that runs as always (load_image, load_compressed_image).
     ImageRead,
 }
@@ -48,7 +50,8 @@ impl Stage {
         let down = self.direction == Direction::Suspend;
         match self.work {
             Some(Work::Notifiers) => return "in a PM notifier, with no task frozen".into(),
-            Some(Work::Any) => return "inside a sleep".into(),
+            Some(Work::Unproven) if !down => return "on the way back from a sleep".into(),
+            Some(Work::Any | Work::Unproven) => return "inside a sleep".into(),
             Some(Work::ImageWritten) => return "while the image was written".into(),
             Some(Work::ImageRead) => return "while the image was read".into(),
             None => {}
@@ -217,6 +220,9 @@ pub(crate) struct Stages<'a> {
     /// Places where something begins (or ends, if nothing), in order. A weak one tells only
     /// where in a sleep a message stands, not that there is one.
     marks: Vec<(usize, Option<Stage>, bool)>,
+    /// The kernel says of each phase of devices when it is complete. Kernels from 4.15 on do so
+    /// with pm_debug_messages alone (drivers/base/power/main.c:dpm_show_time).
+    parts: bool,
 }
 
 impl<'a> Stages<'a> {
@@ -224,11 +230,13 @@ impl<'a> Stages<'a> {
     pub(crate) fn new(messages: &'a [Message]) -> Stages<'a> {
         let mut marks = Vec::new();
         let mut last = None;
+        let mut parts = false;
         for (at, m) in messages.iter().enumerate().filter(|(_, m)| m.trust.is_of_a_kernel()) {
             if crate::logs::is_another(last, m) {
                 marks.push((at, None, false));
             }
             last = m.time.or(last);
+            parts |= m.has(" of devices complete");
             if ends(m) {
                 marks.push((at, None, false));
             } else if let Some(s) = begins(m) {
@@ -236,14 +244,18 @@ impl<'a> Stages<'a> {
                 marks.push((at, Some(s), m.has("EC: interrupt ")));
             }
         }
-        Stages { messages, marks }
+        Stages { messages, marks, parts }
     }
 
     /// Where the message `at` stands; nothing if no sleep is under way there. Frames of a dump
     /// tell more than lines: the core's own functions say whose callback runs.
     pub(crate) fn at(&self, at: usize, frames: &[Frame]) -> Option<Stage> {
-        let lines = self.of_lines(at);
+        let lines = self.of_lines(at).map(|s| self.softened(at, s));
         let Some(by) = of_frames(frames) else { return lines };
+        // Any function of the core tells more than a line that phases may have begun behind.
+        let lines = lines.filter(|l| {
+            l.work != Some(Work::Unproven) || matches!(by.work, Some(Work::Notifiers | Work::Any))
+        });
         // A walk without a phase in its name is told by the lines.
         Some(match lines {
             Some(l) if by.work == Some(Work::Notifiers) => {
@@ -268,6 +280,53 @@ impl<'a> Stages<'a> {
         }
         let next = self.marks.get(self.marks.partition_point(|m| m.0 < to))?;
         next.1.filter(|s| s.direction == Direction::Suspend).map(|_| stage)
+    }
+
+    /// The stage `s` of message `at`, and no phase where another one may have begun unseen: a
+    /// line of the core before a message proves the phase only where the one that stands next
+    /// ends it, or kernels print that line at all times.
+    fn softened(&self, at: usize, s: Stage) -> Stage {
+        let Some(phase) = s.phase.filter(|_| s.work.is_none()) else { return s };
+        let behind = self.marks[self.marks.partition_point(|m| m.0 < at)..].iter();
+        let next = behind.filter(|m| !m.2).map(|m| (&self.messages[m.0], m.1)).next();
+        let direction = s.direction;
+        let to = next.and_then(|(_, s)| s).filter(|s| s.direction == direction).map(|s| s.phase);
+        let of_devices = !matches!(
+            phase,
+            Phase::Sync | Phase::Freeze | Phase::FreezeUser | Phase::FreezeKernel | Phase::Thaw
+        );
+        let ends = match (phase, to) {
+            (Phase::Sync, Some(to)) => to == Some(Phase::FreezeUser),
+            (Phase::Noirq, Some(to)) => matches!(to, None | Some(Phase::CpuOff)),
+            (Phase::Suspend, Some(to)) => to == Some(Phase::Late),
+            (Phase::Late, Some(to)) => to == Some(Phase::Noirq),
+            (Phase::CpuOn, Some(to)) => matches!(to, Some(Phase::CpuOn | Phase::ResumeNoirq)),
+            (Phase::ResumeNoirq, Some(to)) => {
+                matches!(to, Some(Phase::ResumeNoirq | Phase::ResumeEarly))
+            }
+            (Phase::ResumeEarly, Some(to)) => to == Some(Phase::Resume),
+            // The end of the thaw is that of the sleep.
+            (Phase::Thaw | Phase::CpuOff, _) | (_, Some(_)) => true,
+            // Nothing is left out where the freezer says itself that it ended so.
+            (_, None) => match next {
+                Some((m, None)) if !of_devices => !ends_sleep(m),
+                Some((_, Some(_))) if !of_devices => true,
+                Some(_) => false,
+                None => !of_devices || self.parts,
+            },
+        };
+        if ends || self.parts && of_devices {
+            return s;
+        }
+        // Both borders of all phases of devices are there.
+        let devices = match direction {
+            Direction::Suspend => phase == Phase::Suspend || to.is_some(),
+            Direction::Resume => to.is_some() || next.is_none(),
+        };
+        match devices {
+            true => Stage::new(direction, None),
+            false => Stage::of_work(direction, Work::Unproven),
+        }
     }
 
     fn of_lines(&self, at: usize) -> Option<Stage> {
@@ -347,7 +406,7 @@ const FAR: usize = 2_000;
 /// What the functions of the core tell (drivers/base/power/main.c, 3.0 to 7.3).
 fn of_frames(frames: &[Frame]) -> Option<Stage> {
     use Direction::{Resume, Suspend};
-    let known: [(&str, Direction, Option<Phase>); 28] = [
+    let known: [(&str, Direction, Option<Phase>); 30] = [
         ("ksys_sync_helper", Suspend, Some(Phase::Sync)),
         ("pm_sleep_fs_sync", Suspend, Some(Phase::Sync)),
         ("freeze_processes", Suspend, Some(Phase::FreezeUser)),
@@ -376,6 +435,9 @@ fn of_frames(frames: &[Frame]) -> Option<Stage> {
         ("dpm_resume_start", Resume, None),
         ("freeze_secondary_cpus", Suspend, Some(Phase::CpuOff)),
         ("thaw_secondary_cpus", Resume, Some(Phase::CpuOn)),
+        // One CPU runs then (drivers/base/syscore.c).
+        ("syscore_suspend", Suspend, Some(Phase::CpuOff)),
+        ("syscore_resume", Resume, Some(Phase::CpuOn)),
         ("async_resume", Resume, None),
     ];
     let has = |name: &str| frames.iter().any(|f| f.function == name);
@@ -460,6 +522,13 @@ pub(crate) fn by_name(frames: &[Frame]) -> Option<Stage> {
         BUSES.iter().any(|b| front.ends_with(b)).then(|| Stage::new(way, None))
     };
     frames.iter().find_map(of_a_driver)
+}
+
+/// The way that the name of any callback tells, in a sleep of which the text has no more: what
+/// runs at run time has names of its own, and so has who asks for a sleep.
+pub(crate) fn by_callback(f: &Frame) -> Option<Stage> {
+    let (way, front) = way_of(bare(f)).filter(|_| !is_runtime(&f.function))?;
+    (!matches!(front, "pm" | "rpm" | "")).then(|| Stage::new(way, None))
 }
 
 /// The stage that the functions of a dump tell, by the core's names or those of drivers.

@@ -374,3 +374,51 @@ fn a_warning_in_two_phases_is_two_findings() {
         );
     }
 }
+
+#[test]
+fn a_phase_is_named_where_both_of_its_borders_are_there() {
+    let told = |middle: &str, id: &str| {
+        let text = format!(
+            "[  100.000000] PM: suspend entry (deep)\n{middle}[  140.000000] PM: suspend exit\n"
+        );
+        one(&text, id)
+    };
+    let wake = "[  101.000000] ACPI: PM: Waking up from system sleep state S3\n";
+    let stall = "[  122.300000] rcu: INFO: rcu_preempt self-detected stall on CPU\n";
+    let noirq = "[  123.000000] PM: noirq resume of devices complete after 21900.000 msecs\n";
+    let tasks = "[  123.100000] OOM killer enabled.\n";
+    for (middle, place, phase) in [
+        (format!("{wake}{stall}"), "on the way back from a sleep", None),
+        (format!("{wake}{stall}{tasks}"), "while devices resumed", None),
+        (
+            format!("{wake}{stall}{noirq}{tasks}"),
+            "while devices resumed (noirq)",
+            Some(Phase::ResumeNoirq),
+        ),
+    ] {
+        let f = told(&middle, "phase-stall");
+        assert!(f.sentence.contains(&format!("{place}: ")), "{place}: {}", f.sentence);
+        assert_eq!((f.about.direction, f.about.phase), (Some(Direction::Resume), phase), "{place}");
+    }
+    // A kernel that tells of each phase is in the one that it did not end.
+    let down = "[  100.500000] PM: noirq suspend of devices complete after 2.000 msecs\n";
+    let f = told(&format!("{down}{wake}{stall}{tasks}"), "phase-stall");
+    assert!(f.sentence.contains("(noirq): "), "{}", f.sentence);
+    let warning = |function: &str| {
+        format!(
+            "[  100.500000] ------------[ cut here ]------------\n\
+             [  100.500100] WARNING: CPU: 2 PID: 88 at drivers/elm/elm.c:99 {function}+0x12/0x40 [elm]\n\
+             [  100.500200] ---[ end trace 0000000000000000 ]---\n"
+        )
+    };
+    for (function, place) in [
+        ("elm_suspend", "while a device suspended (by the name of a function)"),
+        ("elm_work", "inside a sleep"),
+    ] {
+        let f = told(&warning(function), "phase-warning");
+        assert!(f.sentence.contains(place), "{function}: {}", f.sentence);
+    }
+    let sync = "[  101.000000] Filesystems sync: 0.900 seconds\n";
+    let f = told(&format!("{}{sync}", warning("elm_work")), "phase-warning");
+    assert!(f.sentence.contains("while data was written before the sleep"), "{}", f.sentence);
+}

@@ -5,7 +5,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task};
 use crate::message::Message;
 use crate::stack::Frame;
-use crate::stage::{self, Stage, Stages, ends, is_over, passed};
+use crate::stage::{self, Stage, Stages, Work, ends, is_over, passed};
 use crate::trouble::{Kind, Trouble, troubles};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
@@ -60,6 +60,16 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     // What the processor was in is called by the first of the others.
     let frames: Vec<Frame> = t.place.iter().chain(&t.frames).cloned().collect();
     let s = stages.at(t.at, &frames);
+    // Where lines leave the phase open, or tell of one in which no callback of a device runs, its
+    // name may tell which way it went.
+    let open = |s: Stage| {
+        s.work == Some(Work::Unproven)
+            || matches!(s.phase, Some(Phase::Sync | Phase::FreezeUser | Phase::FreezeKernel))
+    };
+    let by = t.culprit().and_then(stage::by_callback).filter(|_| s.is_some_and(open));
+    if let Some(by) = by {
+        return Some(When::Named(by));
+    }
     if let Some(s) = s.filter(|s| s.phase != Some(Phase::Thaw)) {
         return Some(When::Inside(s));
     }

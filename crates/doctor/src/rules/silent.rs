@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::stage::{self, Stages, passed};
+use crate::stage::{self, Stages, Work, passed};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -30,6 +30,8 @@ pub(super) enum Place {
     Apart,
     /// In the attempt of this line, which has no end in the text.
     Entered(u64),
+    /// In the attempt of this line, which is over; which way it went, no line tells.
+    Within(u64),
     /// On its way in a sleep.
     Inside(Direction),
     /// So long behind the end of a sleep; unknown where lines have no times.
@@ -50,6 +52,7 @@ impl Place {
             Place::Entered(line) => {
                 format!(", behind the entry of line {line}, whose end is not in the text")
             }
+            Place::Within(line) => format!(", inside the sleep of line {line}"),
             Place::Inside(Direction::Suspend) => ", on the way into a sleep".into(),
             Place::Inside(Direction::Resume) => ", on the way out of a sleep".into(),
             Place::Behind(Some(t)) => format!(", {} after the resume", say::span(t)),
@@ -64,7 +67,7 @@ impl Place {
                 f.at("resume").when(Some(Direction::Resume), None)
             }
             Place::Inside(d) => f.when(Some(d), None),
-            Place::Alone | Place::Apart | Place::Entered(_) => f,
+            Place::Alone | Place::Apart | Place::Entered(_) | Place::Within(_) => f,
         }
     }
 }
@@ -73,9 +76,14 @@ impl Place {
 pub(super) fn place(case: &Case, stages: &Stages<'_>, at: usize) -> Place {
     let m = &case.messages[at];
     if let Some(a) = case.attempts.iter().rfind(|a| (a.first..a.end).contains(&at)) {
-        let stage = stages.at(at, &[]).filter(|_| a.closed);
-        return stage
-            .map_or(Place::Entered(case.messages[a.first].line), |s| Place::Inside(s.direction));
+        let line = case.messages[a.first].line;
+        return match stages.at(at, &[]).filter(|_| a.closed) {
+            Some(s) if s.direction == Direction::Suspend && s.work == Some(Work::Unproven) => {
+                Place::Within(line)
+            }
+            Some(s) => Place::Inside(s.direction),
+            None => Place::Entered(line),
+        };
     }
     let apart = if case.attempts.is_empty() { Place::Alone } else { Place::Apart };
     let near = |e: &&Message| match passed(e, m) {
