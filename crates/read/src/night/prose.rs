@@ -58,7 +58,9 @@ pub(crate) fn read(text: &str, lower: &str, of_sleep: bool) -> Vec<Fact> {
     let mut out = Vec::new();
     let digits = lower.bytes().any(|b| b.is_ascii_digit());
     if digits && asserts(lower) {
-        if let Some(s) = share(lower) {
+        if is_of_an_older(lower) {
+            // What failed there is no round of this machine as it is now.
+        } else if let Some(s) = share(lower) {
             out.push(Fact::Stats(s));
         } else if let Some(r) = round(text, lower) {
             let by = if of_sleep { Teller::Person } else { Teller::Unclear };
@@ -73,6 +75,25 @@ pub(crate) fn read(text: &str, lower: &str, of_sleep: bool) -> Vec<Fact> {
         out.push(Fact::Owner(Owner::Claim));
     }
     out
+}
+
+/// Whether a sentence tells of a release that was in use before: `in the old firmware`, `with
+/// previous kernels`, `before the update`.
+fn is_of_an_older(lower: &str) -> bool {
+    const OLDER: [&str; 6] = ["old", "older", "previous", "earlier", "former", "last"];
+    const RELEASES: [&str; 12] = [
+        "firmware", "kernel", "version", "release", "bios", "uefi", "image", "build", "driver",
+        "distro", "branch", "one",
+    ];
+    const CHANGES: [&str; 5] = ["update", "upgrade", "fix", "patch", "change"];
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let is = |w: &str, list: &[&str]| list.iter().any(|l| w.strip_suffix('s').unwrap_or(w) == *l);
+    let near = |at: usize| words[at + 1..].iter().take(2);
+    words.iter().enumerate().any(|(at, w)| {
+        OLDER.contains(w) && near(at).any(|n| is(n, &RELEASES))
+            || *w == "before" && near(at).any(|n| is(n, &CHANGES))
+    })
 }
 
 /// Words for the times that somebody tried.
@@ -328,6 +349,10 @@ mod tests {
                 Some((812, None, Person)),
             ),
             ("The DUT died on s2idle iteration 77", Some((77, None, Person))),
+            ("With the old image S3 hung at the 6th cycle, now it does not.", None),
+            ("Previous kernels failed to suspend on the 6th cycle.", None),
+            ("Before the update it hung on the 6th suspend.", None),
+            ("My old board hung on the 6th suspend.", Some((6, None, Person))),
             ("Suspend got stuck at the 19th cycle.", Some((19, None, Person))),
             ("the 2nd monitor failed to resume", None),
             ("it failed after 3 minutes of sleep", None),

@@ -177,11 +177,18 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if first.number == 0 && out.iter().any(|f| f.id == "night-woke-early") {
         return;
     }
-    let (level, id) =
-        if shallow { (Level::Risk, "round-shallow") } else { (Level::Broken, "round-failed") };
+    let person = matches!(first.by, Teller::Person | Teller::Unclear);
+    let (level, id) = match (shallow, person) {
+        (true, _) => (Level::Risk, "round-shallow"),
+        // A sentence alone breaks nothing.
+        (false, true) => (Level::Risk, "round-failed"),
+        (false, false) => (Level::Broken, "round-failed"),
+    };
+    let by = if person { ", by the writer's words" } else { "" };
+    let beside = if person { came_back(case) } else { String::new() };
     let f = Finding::new((id, Area::Abort, level), *sure)
         .at("asleep")
-        .says(format!("{} {how}.{before}{more}{counts}{rest}", which(first)))
+        .says(format!("{} {how}{by}.{before}{more}{counts}{rest}{beside}", which(first)))
         .look(if shallow {
             "Compare what differs in that round: substate_requirements or slp_s0_debug_status right after it, and the log of it."
         } else {
@@ -197,6 +204,18 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
             .shown_by([Evidence::from(m)]),
         None => f,
     });
+}
+
+/// What a log beside the words of a writer tells: that its own sleeps came back.
+fn came_back(case: &Case) -> String {
+    let whole: Vec<_> = case.attempts.iter().filter(|a| !a.inside).collect();
+    if whole.is_empty() || whole.iter().any(|a| !a.closed || a.failed) {
+        return String::new();
+    }
+    match whole.len() {
+        1 => " The one sleep of which the text has a log came back.".into(),
+        n => format!(" The {n} sleeps of which the text has a log came back."),
+    }
 }
 
 /// The first error that a device's driver tells in a log without any sleep that is judged.
@@ -272,10 +291,14 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
         let (name, n) = s.failed.clone().unwrap_or_default();
         let name = if name.is_empty() { name } else { format!(" ({name})") };
         let of = told.iter().find_map(|s| s.1.done).map_or(String::new(), |d| format!(" of {d}"));
-        let f = Finding::new(("round-failed", Area::Abort, Level::Broken), sure_of(s))
+        let (level, by) = match s.by_program {
+            true => (Level::Broken, ""),
+            false => (Level::Risk, ", by the writer's words"),
+        };
+        let f = Finding::new(("round-failed", Area::Abort, level), sure_of(s))
             .at("asleep")
             .says(format!(
-                "Of the rounds {n}{of} failed{name}; which, no line that was read shows."
+                "Of the rounds {n}{of} failed{name}{by}; which, no line that was read shows."
             ))
             .look("Read the kernel's log of the round that failed.")
             .shown_by([Evidence::from(*item)]);
@@ -341,6 +364,30 @@ mod tests {
         );
         let shallow = judged(vec![round(38, 40, End::Shallow)], vec![]);
         assert!(shallow.level == Level::Risk && shallow.sentence.contains("no hang"));
+    }
+
+    #[test]
+    fn what_a_person_numbers_breaks_nothing_and_hides_no_log() {
+        let by = Round { number: 3, end: End::Failed, by: Teller::Person, ..Round::default() };
+        let items =
+            vec![Item { line: 9, text: "it hung on cycle 3".into(), fact: Fact::Round(by) }];
+        let log = [(1_000, "PM: suspend entry (deep)"), (9_000, "PM: suspend exit")];
+        let place = |closed| crate::attempt::Place {
+            first: 1,
+            last: 2,
+            begun: true,
+            closed,
+            ..crate::attempt::Place::default()
+        };
+        for (closed, told) in [(true, true), (false, false)] {
+            let messages = Case::of_log(&log).messages.iter().cloned().collect();
+            let night = Night { items: items.clone(), ..Night::default() };
+            let mut out = Vec::new();
+            judge(&Case { night, ..Case::new(messages, &[place(closed)]) }, &mut out);
+            assert_eq!(out[0].level, Level::Risk);
+            assert!(out[0].sentence.starts_with("Round 3 failed, by the writer's words."));
+            assert_eq!(out[0].sentence.contains("The one sleep"), told, "{}", out[0].sentence);
+        }
     }
 
     #[test]
