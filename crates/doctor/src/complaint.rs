@@ -389,9 +389,15 @@ fn denies(words: &[&str], far: usize, others: &[&str]) -> bool {
     })
 }
 
-/// Whether it takes long: ten seconds and more.
+/// Whether a sleep or its end takes long, ten seconds and more: it is what takes so long, or what
+/// follows the time.
 fn takes_long(words: &[&str]) -> bool {
-    words.windows(3).any(|w| {
+    const BEFORE: usize = 4;
+    const BEHIND: usize = 5;
+    words.windows(3).enumerate().any(|(at, w)| {
+        let near = words[at.saturating_sub(BEFORE)..at].iter();
+        let next = words[at + 3..].iter().take(BEHIND);
+        let of_sleep = near.chain(next).any(|w| is_of_sleep(w));
         let takes = matches!(w[0], "takes" | "took" | "needs" | "taking");
         let number = w[1].parse::<u32>().ok();
         let long = match w[2] {
@@ -399,8 +405,14 @@ fn takes_long(words: &[&str]) -> bool {
             "min" | "minutes" | "minute" => number.is_some(),
             _ => false,
         };
-        takes && long
+        takes && long && of_sleep
     })
+}
+
+/// A sentence without what it shows as code.
+fn without_code(lower: &str) -> String {
+    let whole = lower.matches('`').count() % 2 == 0;
+    lower.split('`').enumerate().filter(|(n, _)| !whole || n % 2 == 0).map(|(_, s)| s).collect()
 }
 
 /// Whether a sentence, in small letters, complains.
@@ -472,7 +484,9 @@ pub(crate) fn complains(lower: &str) -> bool {
         || sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS))
         || fails;
     let named = sleeps || words.iter().any(|w| is_of_sleep(w));
-    let late = named && (has(lower, LATE) || takes_long(&words));
+    // A command is called so, too.
+    let plain = without_code(lower);
+    let late = named && (has(lower, LATE) || takes_long(&self::words(&plain)));
     // Hot or loud, though it sleeps.
     let awake = sleeps
         && has(
@@ -610,6 +624,8 @@ mod tests {
             "the screen does not stay black after resume any more",
             "it no longer wakes by itself from sleep",
             "it takes 2 seconds to wake up from sleep",
+            "`sleep 30` took 95 seconds by the clock, so it was asleep for 65 of them, suspended",
+            "the build takes 40 minutes here, and then i let it suspend",
         ] {
             assert!(!complains(said), "{said}");
         }

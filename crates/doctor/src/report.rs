@@ -4,11 +4,14 @@ use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::columns::COLUMNS;
 use crate::rules::doubt::DOUBT;
 use crate::rules::drawn::DRAWN;
+use crate::rules::method::METHOD;
+use crate::rules::night::slept;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
 use crate::rules::patch::{MEASURED, SHARES};
 use crate::rules::powerstat::POWERSTAT;
 use crate::rules::reset::NOT_FOUND;
+use crate::rules::wake;
 use crate::rules::way::network::{DOWN, TOLD};
 use crate::whole::WholeWay;
 use dormouse_base::time::Ns;
@@ -221,11 +224,13 @@ impl Report {
                 First::Answer(f)
             }
             (HELD | DRIVER, Level::Note, None) => First::Answer(f),
+            // Who is woken at once has no healthy sleep.
+            (wake::AT_ONCE | slept::AT_ONCE, Level::Note, None) => First::Answer(f),
             _ if f.over => First::Answer(f),
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
-            (MISSED | PENDING | CHECKS | HOST, Level::Note, None) => First::NotJudged(f),
+            (MISSED | PENDING | CHECKS | HOST | METHOD, Level::Note, None) => First::NotJudged(f),
             // A sleep without an end in the text is none that went well.
             (_, Level::Note, None) if self.sleeps.last().is_some_and(|s| !s.closed) => {
                 First::NotJudged(f)

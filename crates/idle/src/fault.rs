@@ -221,22 +221,39 @@ fn disabled(s: &Section) -> Option<Finding> {
         n if n >= s.cpus.len() => cpulist::named(&s.cpus),
         n => format!("{n} of {} CPUs", s.cpus.len()),
     };
+    // Others that are disabled just so go with it.
+    let off: Vec<&Row> = s
+        .states
+        .iter()
+        .filter(|r| r.state > 0 && r.disabled_on_cpus == deepest.disabled_on_cpus)
+        .collect();
+    let left = s.states.iter().rfind(|r| r.disabled_on_cpus == 0 && r.state < deepest.state);
+    let left = left
+        .filter(|_| off.len() > 1)
+        .map_or(String::new(), |r| format!(" What is left is {} at most.", name(r)));
+    let (is, one) = match off.len() {
+        0 | 1 => (", the deepest idle state, is", deepest.state.to_string()),
+        _ => {
+            let all: Vec<String> = off.iter().map(|r| r.state.to_string()).collect();
+            (", the deepest idle states, are", format!("{{{}}}", all.join(",")))
+        }
+    };
+    let names: Vec<String> = off.iter().map(|r| name(r)).collect();
     Some(
         finding("idle-disabled", Level::Risk)
             .says(format!(
-                "{}, the deepest idle state, is disabled on {whose}; by whom, the table does not say.",
-                name(deepest)
+                "{}{is} disabled on {whose}; by whom, the table does not say.{left}",
+                say::names(&names)
             ))
             .change(
                 format!(
-                    "echo 0 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{}/disable",
-                    deepest.state
+                    "echo 0 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{one}/disable"
                 ),
                 "Write 1 there.",
                 "Whoever disabled it may need short wake-ups: each takes up to the state's exit \
                  latency.",
             )
-            .shown_by([counted(deepest)]),
+            .shown_by(off.into_iter().map(counted)),
     )
 }
 
@@ -370,6 +387,15 @@ mod tests {
         let found = &faults(&[cpu([5, 50, 0], 0, true)], &[], &[], &[])[0];
         assert!(found.sentence.starts_with("S2, the deepest idle state, is disabled on CPU 4"));
         assert!(found.advice[0].text.contains("state2/disable"), "{found:?}");
+        // Every state that is off is named.
+        let mut all = cpu([50, 0, 0], 0, true);
+        for cpu in all.cpus.values_mut() {
+            cpu.get_mut(&1).expect("there").disabled = Some(true);
+        }
+        let found = &faults(&[all], &[], &[], &[])[0];
+        assert!(found.sentence.starts_with("S1 and S2, the deepest idle states, are disabled"));
+        assert!(found.sentence.ends_with("What is left is S0 at most."), "{}", found.sentence);
+        assert!(found.advice[0].text.contains("state{1,2}/disable"), "{found:?}");
         // Two dumps say it once.
         let twice = [cpu([5, 50, 0], 0, true), cpu([6, 60, 0], 0, true)];
         assert_eq!(faults(&twice, &[], &[], &[]).len(), 1);

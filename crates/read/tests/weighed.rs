@@ -258,7 +258,7 @@ fn a_sleep_that_was_over_at_once_is_told() {
         .replace(".2]", ".200000]")
         .replace(".3]", ".300000]")
     };
-    let f = told(&up("3.104"), "night-slept").expect("it is told");
+    let f = told(&up("3.104"), "night-short").expect("it is told");
     assert!(f.sentence.contains("over after 3.1 s"), "{}", f.sentence);
     assert!(told(&up("49.104"), "night-slept").is_none());
 }

@@ -114,7 +114,7 @@ fn goes_on(m: &Message) -> bool {
 }
 
 /// Whether a message is of the way back, or ends a sleep.
-fn is_up(m: &Message) -> bool {
+pub(super) fn is_up(m: &Message) -> bool {
     stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends(m)
 }
 
@@ -125,7 +125,7 @@ fn is_down(m: &Message) -> bool {
 
 /// Whether no device has anything left to do on the way down (kernel/power/suspend.c:
 /// suspend_enter, 3.0 to 7.3).
-fn is_through(m: &Message) -> bool {
+pub(super) fn is_through(m: &Message) -> bool {
     let after = |s: Stage| {
         s.work.is_none()
             && s.direction == Direction::Suspend

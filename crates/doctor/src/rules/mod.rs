@@ -27,6 +27,7 @@ mod limited;
 mod line;
 mod looped;
 mod medium;
+pub(crate) mod method;
 pub(crate) mod mode;
 pub(crate) mod night;
 mod own;
@@ -65,7 +66,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 45] = [
+pub(crate) const ALL: [Rule; 46] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -78,6 +79,7 @@ pub(crate) const ALL: [Rule; 45] = [
     platform::judge,
     spm::judge,
     limited::judge,
+    method::judge,
     wake::judge,
     gpe::judge,
     phase::judge,

@@ -2,14 +2,15 @@
 //! callback; on a way down that was given up between two lines.
 
 use super::abort::gives_up;
+use super::hung;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, thousandths};
-use crate::stage::passed;
+use crate::stage::{self, passed};
 use crate::waits;
 use crate::{said, stack};
-use dormouse_base::phase::Direction;
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
@@ -71,6 +72,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         gaps(case, out);
     }
     refused(case, out);
+    cut_off(case, out);
     callbacks(case, out);
 }
 
@@ -139,6 +141,64 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
             .costs(gap)
             .shown_by(lines([a, b])),
     );
+}
+
+/// A driver whose time ran out on the way down, in a log that ends soon behind it: the time before
+/// its line is what it waited. By the kernel's own clock, which stands still in a sleep.
+fn cut_off(case: &Case, out: &mut Vec<Finding>) {
+    let known = |m: &Message, out: &[Finding]| {
+        out.iter().flat_map(|f| &f.evidence).any(|e| e.line == m.line)
+    };
+    for a in case.attempts.iter().filter(|a| !a.closed && !a.inside && !a.failed) {
+        let kernel = hung::of_the_kernel(case.of(a));
+        let ends = |m: &&Message| hung::is_up(m) || hung::is_through(m) || gives_up(m);
+        let from = kernel.iter().position(|m| {
+            let s = stage::begins(m);
+            s.is_some_and(|s| s.phase == Some(Phase::Suspend) && s.direction == Direction::Suspend)
+        });
+        let Some(from) = from.filter(|_| !kernel.iter().any(ends)) else { continue };
+        let own = |m: &Message| m.time.is_some_and(|t| t <= Ns::CALENDAR);
+        let waited = |pair: &[&'_ Message]| {
+            let gap = passed(pair[0], pair[1])?;
+            let is = own(pair[0]) && own(pair[1]) && (SLOW..JUMP).contains(&gap.0);
+            let late = is && timed_out(&pair[1].text);
+            late.then(|| waits::speaker(&pair[1].text)).flatten().map(|d| (gap, d))
+        };
+        let pairs = kernel[from..].windows(2);
+        let all = pairs.filter_map(|p| Some((p[0], p[1], waited(p)?)));
+        let Some((before, m, (gap, device))) = all.max_by_key(|w| w.2.0) else { continue };
+        if known(m, out) {
+            continue;
+        }
+        out.push(
+            Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Likely)
+                .says(format!(
+                    "{} pass without a word on the way down, and then {} says that its time ran out: \"{}\". Its driver waited for an answer. The text ends soon behind it and does not show whether the sleep failed.",
+                    say::span(gap),
+                    say::device(&device),
+                    m.text.trim()
+                ))
+                .look("Look at what that driver asks its device or its firmware on the way down, and give the lines that follow.")
+                .of_devices([device])
+                .of_error(TIMED_OUT)
+                .when(Some(Direction::Suspend), None)
+                .at("suspend")
+                .costs(gap)
+                .shown_by(lines([before, m])),
+        );
+    }
+}
+
+/// What drivers return when nothing answered in time (`ETIMEDOUT`).
+const TIMED_OUT: i32 = -110;
+
+/// Whether a message says so, in words or by its error.
+fn timed_out(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let number = |c: char| !c.is_ascii_digit() && c != '-';
+    lower.contains("timed out")
+        || lower.contains("timeout")
+        || text.split(number).any(|w| w.parse() == Ok(TIMED_OUT))
 }
 
 /// What stands before the time of a phase, in ms.

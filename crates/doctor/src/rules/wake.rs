@@ -303,6 +303,9 @@ fn once(mut evidence: Vec<Evidence>) -> Vec<Evidence> {
 /// Nobody asks for a sleep that is shorter. Ours: the clock that wakes has whole seconds.
 const SHORT: Ns = Ns(1_000_000_000);
 
+/// The rule of sleeps that were over in less than that.
+pub(crate) const AT_ONCE: &str = "wake-at-once";
+
 /// A sleep that was over at once, by what the kernel's clock says of it: s2idle has a line for
 /// each turn, which count together. Where a rule names what woke, nothing is left to say.
 pub(super) fn at_once(case: &Case, out: &mut Vec<Finding>) {
@@ -330,7 +333,7 @@ pub(super) fn at_once(case: &Case, out: &mut Vec<Finding>) {
         n => format!("{n} sleeps were over at once, the shortest after {least}."),
     };
     out.push(
-        Finding::new(("wake-at-once", Area::Mode, Level::Note), Confidence::Certain)
+        Finding::new((AT_ONCE, Area::Mode, Level::Note), Confidence::Certain)
             .says(format!("{text} No line says what it was."))
             .look("echo 1 > /sys/power/pm_debug_messages names it; so does cat /sys/power/pm_wakeup_irq after the next sleep.")
             .times(often)

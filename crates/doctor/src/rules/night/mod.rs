@@ -15,7 +15,7 @@ pub(crate) mod package;
 pub(crate) mod required;
 mod rounds;
 mod shares;
-mod slept;
+pub(crate) mod slept;
 mod tool;
 pub(crate) mod turns;
 pub(crate) mod woke;

@@ -363,7 +363,9 @@ fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
     let was = was.join(", ");
     if rows.is_empty() {
         let shown: Vec<&Item> = off.iter().take(3).map(|o| o.0).collect();
-        if !shown.is_empty() {
+        if let Some(cured) = cured(case, &off) {
+            out.push(cured);
+        } else if !shown.is_empty() {
             let rule = ("wake-armed", Area::Mode, Level::Note);
             out.push(
                 Finding::new(rule, Confidence::Certain)
@@ -411,6 +413,51 @@ fn armed_nodes(case: &Case, out: &mut Vec<Finding>) {
             )
             .shown_by(rows.iter().take(3).map(|r| Evidence::from(r.0))),
     });
+}
+
+/// A node that was switched off below a sentence of the writer that this mends it: that node woke
+/// the machine, by his word.
+fn cured(case: &Case, off: &[(&Item, String)]) -> Option<Finding> {
+    const MENDS: [&str; 8] =
+        ["fix", "fixes", "fixed", "solve", "solves", "solved", "cures", "helps"];
+    const WHAT: [&str; 6] = ["this", "these", "it", "following", "steps", "command"];
+    const UNSURE: [&str; 9] =
+        ["not", "if", "would", "should", "maybe", "might", "hope", "until", "never"];
+    const BELOW: u64 = 20;
+    let mends = |m: &&Message| {
+        let lower = m.text.to_ascii_lowercase();
+        let words = || lower.split(|c: char| !c.is_ascii_alphanumeric());
+        let has = |list: &[&str]| words().any(|w| list.contains(&w));
+        let sure = !has(&UNSURE) && !lower.contains(['?', '\u{2019}']) && !lower.contains("n't");
+        let told = has(&MENDS) && has(&WHAT) && sure;
+        m.trust == Trust::Prose && told
+    };
+    let written = |name: &str| {
+        case.night.items.iter().find(|i| {
+            let writes = |c: &str| {
+                let words = || c.split([' ', '"', '\'']);
+                c.contains("/proc/acpi/wakeup")
+                    && words().any(|w| w == "echo")
+                    && words().any(|w| w == name)
+            };
+            matches!(&i.fact, Fact::Command(c) if writes(c))
+        })
+    };
+    let [(item, who)] = off else { return None };
+    let name = who.split(' ').next().unwrap_or_default();
+    let write = written(name)?;
+    let said = case.messages.iter().filter(mends);
+    let said = said.filter(|m| m.line < write.line && m.line + BELOW >= write.line).last()?;
+    let words: String =
+        said.text.trim().trim_end_matches(['.', ':']).chars().take(QUOTED).collect();
+    Some(
+        Finding::new(("wake-armed", Area::Mode, Level::Risk), Confidence::Guess)
+            .says(format!("{who} woke the machine, by what the writer tried: \"{words}\", and below that he switches it off in /proc/acpi/wakeup."))
+            .look("A write to that file lasts until the next start: repeat it there, or switch power/wakeup of the device off by a rule of udev.")
+            .shown_by([Evidence::from(*item)])
+            .shown_by(lines([said]))
+            .shown_by([Evidence::from(write)]),
+    )
 }
 
 /// The sentence in which a writer says that with a source switched off the machine stays asleep.

@@ -94,6 +94,9 @@ pub(super) fn early(case: &Case, out: &mut Vec<Finding>) {
 /// Nobody sends a machine to sleep for less; what is over at once has a rule of its own.
 const SHORT: std::ops::Range<Ns> = Ns::from_ms(1_000)..Ns::from_ms(10_000);
 
+/// The rule of sleeps that were over at once, which are no night.
+pub(crate) const AT_ONCE: &str = "night-short";
+
 /// All sleeps of a text were over at once, by the kernel's own word. What ended them may stand
 /// beside; a device that failed meanwhile is no reason to be silent.
 fn short(case: &Case, out: &mut Vec<Finding>) {
@@ -122,7 +125,7 @@ fn short(case: &Case, out: &mut Vec<Finding>) {
         n => format!("The {n} sleeps of the text were over after {}.", say::names(&spans)),
     };
     let them = if count == 1 { "it" } else { "them" };
-    let f = Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Certain)
+    let f = Finding::new((AT_ONCE, Area::Mode, Level::Note), Confidence::Certain)
         .says(format!("{what} {}woke {them}.", crate::reason::NONE))
         .look("If nobody did: cat /sys/power/pm_wakeup_irq after the next one, and pm_debug_messages.")
         .shown_by(stood.iter().take(LISTED).map(|s| Evidence::from(s.0)));
