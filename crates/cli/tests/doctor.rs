@@ -251,7 +251,7 @@ fn a_sleep_without_its_beginning_is_one() {
     // One whole sleep, and the end of another before it.
     let text = said_of(&format!("{}{SICK}", tail.replace("[   9", "[   8")));
     assert!(text.contains("The text has 3 attempts to sleep."), "{text}");
-    assert!(text.contains("That of line 1 has no beginning there."), "{text}");
+    assert!(text.contains("That of line 1 has no beginning in the text."), "{text}");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_second_writer_who_is_refused_is_no_third_attempt() {
 ";
     let text = said_of(log);
     assert!(text.contains("The text has 2 attempts to sleep."), "{text}");
-    assert!(text.contains("That of line 2 has no end there."), "{text}");
+    assert!(text.contains("That of line 2 has no end in the text."), "{text}");
     assert!(text.contains("The clock goes back at line 9:"), "{text}");
     let show = super::words::words(&["show", "-"], log);
     assert!(show.contains("2 cycles."), "{show}");

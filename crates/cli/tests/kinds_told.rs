@@ -137,7 +137,12 @@ fn no_figure_comes_from_the_dress_of_a_log() {
     let cut = "May 01 08:00:00 elm kernel: PM: hibernation: hibernation entry\n\
         May 01 11:03:00 elm kernel: Filesystems sync: 0.105 seconds\n\
         May 01 11:03:00 elm kernel: Freezing user space processes ... (elapsed 0.003 seconds) done.\n";
-    says("check", cut, &["No rule found a fault. ", "It has no end there"], &["Nothing wrong"]);
+    says(
+        "check",
+        cut,
+        &["No rule found a fault. ", "It has no end in the text"],
+        &["Nothing wrong"],
+    );
     let failed = "[  100.000000] PM: suspend entry (s2idle)\n\
         [  100.300000] elm 0000:0a:00.0: PM: failed to suspend async: error -16\n\
         [  100.300100] PM: Some devices failed to suspend, or early wake event detected\n\
@@ -151,10 +156,10 @@ fn no_figure_comes_from_the_dress_of_a_log() {
 fn a_report_of_the_kernel_is_of_a_sleep_by_its_task_or_its_functions() {
     let stuck = "Jun 01 10:00:00 elm kernel: watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [rtcwake:4711]\n\
         Jun 01 10:00:28 elm kernel: watchdog: BUG: soft lockup - CPU#2 stuck for 48s! [rtcwake:4711]\n";
-    let must = ["A CPU did not get on 2 times while the machine was put to sleep", "48s!"];
+    let must = ["A CPU was stuck 2 times while the machine was put to sleep", "48s!"];
     says("check", stuck, &must, &[]);
     let other = stuck.replace("rtcwake", "elm");
-    let silent = ["nothing to analyse", "a CPU did not get on in line 1"];
+    let silent = ["nothing to analyse", "a CPU was stuck in line 1"];
     says("check", &other, &silent, &["put to sleep"]);
     let rcu = "[  500.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\n\
         [  500.000020] CPU: 1 PID: 777 Comm: rtcwake Not tainted 6.8.0\n\
@@ -239,4 +244,59 @@ fn tasks_that_are_frozen_for_a_module_are_of_no_attempt() {
     let sleeps = format!("When I suspend after rmmod oak I get\n{line}");
     says("check", &sleeps, &["1 attempt to sleep"], &["The text shows no sleep"]);
     says("check", line, &["1 attempt to sleep"], &["The text shows no sleep"]);
+}
+
+#[test]
+fn a_time_that_ran_out_before_a_cut_is_told() {
+    let late = "[  108.800000] elm_hub serial1-0: backlight off failed: -110\n";
+    let must =
+        ["Slow: 8.8 s pass without a word", "serial1-0 (elm_hub) says that its time ran out"];
+    says("check", &format!("{DOWN}[  100.020000] oak: off\n{late}"), &must, &["not-judged"]);
+    // Another error is no time-out, and behind the last device a sleep may lie.
+    let other = late.replace("-110", "-19");
+    says("check", &format!("{DOWN}{other}"), &[], &["pass without a word"]);
+    let slept = "[  100.400000] PM: noirq suspend of devices complete after 2.000 msecs\n";
+    says("check", &format!("{DOWN}{slept}{late}"), &[], &["pass without a word"]);
+}
+
+#[test]
+fn a_sleep_that_was_over_at_once_is_no_comfort() {
+    for (long, told) in [("0.412", "A sleep was over after 412 ms"), ("4.200", "over after 4.2 s")]
+    {
+        let text = sleep(&format!("[  101.000000] Timekeeping suspended for {long} seconds\n"));
+        says("check", &text, &[told], &["Nothing wrong", "No rule found"]);
+    }
+    let night = sleep("[  101.000000] Timekeeping suspended for 7300.000 seconds\n");
+    says("check", &night, &["Nothing wrong found. The sleep"], &[]);
+}
+
+#[test]
+fn a_method_of_the_firmware_that_was_aborted_is_no_all_clear() {
+    let aborted = "ACPI Error: Aborting method \\_PTS due to previous error (AE_NOT_FOUND) (20210730/psparse-529)";
+    let text = sleep(&format!("[  101.000000] {aborted}\n"));
+    let must = ["No rule found a fault. The firmware's method _PTS, which prepares the sleep"];
+    says("check", &text, &must, &["Nothing wrong"]);
+}
+
+#[test]
+fn a_writer_who_counts_seconds_or_gives_his_cure_leaves_no_trouble_open() {
+    let counts = "`sleep 30` took 95 seconds by the clock, so it was suspended for 65 of them.";
+    says("check", &format!("{counts}\n\n{DOWN}[  165.000000] PM: suspend exit\n"), &[], &[counts]);
+    let slow = "Waking up takes 40 seconds on my laptop.";
+    says("check", &format!("{slow}\n\n{}", sleep("")), &["tells of trouble", slow], &[]);
+    let table = |state: &str| {
+        format!(
+            "$ head -n 2 /proc/acpi/wakeup\nDevice S-state Status Sysfs node\nELM1 S3 *{state} pci:0000:00:14.0\n\n"
+        )
+    };
+    let cure = |words: &str| {
+        format!(
+            "# my laptop wakes from suspend at once\n\n{words}\n\n{}$ echo ELM1 > /proc/acpi/wakeup\n\n{}",
+            table("enabled"),
+            table("disabled")
+        )
+    };
+    let told = "woke the machine, by what the writer tried: \"This solves it for me\"";
+    says("check", &cure("This solves it for me:"), &[told], &["no finding explains"]);
+    says("check", &cure("This does not fix it:"), &[], &["woke the machine, by what"]);
 }

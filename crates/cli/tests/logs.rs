@@ -144,7 +144,7 @@ There is no \"Restarting tasks\"! And on another machine:
 #[test]
 fn the_doctor_says_which_sleep_has_no_end_and_where_another_log_begins() {
     let text = words(&["doctor", "-"], TWO_MACHINES);
-    let whole = "The text has 3 attempts to sleep. That of line 7 has no end there. The clock \
+    let whole = "The text has 3 attempts to sleep. That of line 7 has no end in the text. The clock \
                  goes back at line 14: another log, or an earlier part.";
     assert!(text.contains(whole), "{text}");
     let hung = "Broken: The sleep of line 7 has no end in the text: devices came back, and no \

@@ -369,7 +369,7 @@ pub fn first(case: &Case) -> Option<(&'static str, u64)> {
         Kind::Warning => "the kernel warned of itself",
         Kind::Locks => "the kernel's check of locks found a fault",
         Kind::Hung => "a task waited for minutes",
-        Kind::Stall => "a CPU did not get on",
+        Kind::Stall => "a CPU was stuck",
     };
     Some((says, case.messages.get(t.at)?.line))
 }

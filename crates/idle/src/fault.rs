@@ -141,7 +141,9 @@ fn name(r: &Row) -> String {
 }
 
 fn counted(r: &Row) -> Evidence {
-    let count = |what: &str, n: Option<u64>| n.map_or(String::new(), |n| format!(", {what} {n}"));
+    let count = |what: &str, n: Option<u64>| {
+        n.map_or(String::new(), |n| format!(", {what} {}", say::grouped(n)))
+    };
     let off = if r.disabled_on_cpus > 0 { ", disabled" } else { "" };
     row(format!(
         "state{} {}{off}{}{}",
@@ -195,9 +197,12 @@ fn missed(sections: &[Section]) -> Option<Finding> {
         1 => String::new(),
         _ => format!(" of {}", cpulist::named(&sections[i].cpus)),
     };
-    let way = if words.starts_with("too deep") { "above" } else { "below" };
+    let way = match words.starts_with("too deep") {
+        true => "too deep (above)",
+        false => "too shallow (below)",
+    };
     let mut shown = counted(row);
-    shown.text += &format!(", {way} {count}");
+    shown.text += &format!(", {way} {}", say::grouped(count));
     Some(
         finding(MISSED, Level::Note)
             .says(format!("{}{whose} is {}.", name(row), words.replace("{}", &how_many)))

@@ -122,7 +122,10 @@ fn answer(report: &Report, live: bool) -> String {
         Some(First::Answer(f)) => f.sentence.clone(),
         Some(First::Doubt(doubt, told)) => {
             let told = told.map_or(String::new(), |f| format!(" {}", f.sentence));
-            format!("No rule found a fault, and that is no all-clear. {}{told}", doubt.sentence)
+            format!(
+                "No rule found a fault, but the text proves no healthy sleep. {}{told}",
+                doubt.sentence
+            )
         }
         Some(First::NotJudged(f)) => format!("No rule found a fault. {}", f.sentence),
         // Who writes has a reason: what is good to know may be no comfort to him.

@@ -635,10 +635,10 @@ pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence)
     let source = |s: &&str| Device { name: s.to_string(), driver: String::new() };
     Finding::new(("abort-wakeup", Area::Abort, Level::Risk), confidence)
         .says(format!(
-            "A wakeup ended the sleep on its way (wakeup_count was armed, or the event was one that ends any sleep): {which}{whose}"
+            "A wakeup ended the sleep on its way: {which}{whose}"
         ))
         .look(if !sources.is_empty() && sources.iter().all(|s| is_of_a_program(s)) {
-            "A program holds it, no device: find who has such a timer or watches such a file (clockid 8 or 9, or EPOLLWAKEUP, in /proc/*/fdinfo)."
+            "A program holds it, no device. grep -l 'clockid: [89]' /proc/*/fdinfo/* lists who has a timer that wakes; the others watch a file with EPOLLWAKEUP."
         } else {
             "If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."
         })

@@ -36,7 +36,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         };
         let f = Finding::new(("clock-alarm-abort", Area::Clock, level), Confidence::Certain)
             .says(said)
-            .look("Find who holds it (clockid 8 or 9 in /proc/*/fdinfo), or try again after it.")
+            .look("grep -l 'clockid: [89]' /proc/*/fdinfo/* lists the programs that have such an alarm; or try again after it.")
             .of_error(-16)
             .shown_by(lines(busy));
         out.push(f);

@@ -278,7 +278,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
             // The last one tells how long.
             let last = list.last().map_or(t.words, |t| t.words);
             let what = last.trim_end_matches([':', ' ', '{']);
-            format!("A CPU did not get on{often} {at}{place}: \"{what}\".")
+            format!("A CPU was stuck{often} {at}{place}: \"{what}\".")
         }
     };
     let direction = match w {

@@ -35,7 +35,7 @@ pub(crate) fn device_failed(
             .look(format!("Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.", device.name)),
         None => f
             .says(format!("{who} ended the sleep{often}: {told}."))
-            .look(format!("Look at the messages of {}'s driver before that line.", device.name)),
+            .look(format!("Look at what the driver of {} says before that line. If it says nothing there, boot with initcall_debug: then the log names the callback that returned the error.", device.name)),
     };
     // Only the error is proven; that its bus went first is one reading.
     let f = match error {
@@ -55,7 +55,7 @@ fn unknown_error(device: Device, times: usize) -> Finding {
             "{who} ended the sleep{often}; with which error is not known, because the line is cut."
         ))
         .look("Give the whole line: the number behind \"error\" says why.")
-        .look(format!("Look at the messages of {}'s driver before that line.", device.name))
+        .look(format!("Look at what the driver of {} says before that line. If it says nothing there, boot with initcall_debug: then the log names the callback that returned the error.", device.name))
         .times(times)
         .when(Some(Direction::Suspend), None)
         .of_devices([device])

@@ -557,7 +557,10 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
     };
     let first = list.first();
     let which = first.map_or("A workqueue".into(), |q| format!("Workqueue {}", q.name));
-    let running: Vec<String> = first.map_or(Vec::new(), |q| q.works.iter().map(function).collect());
+    let mut running: Vec<String> =
+        first.map_or(Vec::new(), |q| q.works.iter().map(function).collect());
+    let mut named = std::collections::BTreeSet::new();
+    running.retain(|w| named.insert(w.clone()));
     let with = match running.len() {
         0 => String::new(),
         _ => format!(" with {}", say::names(&running)),

@@ -20,7 +20,7 @@ const METHODS: [(&str, &str); 4] = [
 ];
 
 /// The method of a message that says that it was aborted, and the error
-/// (drivers/acpi/acpica/psparse.c:acpi_ps_parse_aml, `Aborting method` from 4.18 on).
+/// (drivers/acpi/acpica/psparse.c:acpi_ps_parse_aml, `Aborting method`; older ones have the other words).
 fn aborted(m: &Message) -> Option<(&str, &str)> {
     let of = |text| match m.after(text) {
         Some(rest) => rest.split_once(' '),

@@ -295,7 +295,9 @@ fn fail(
     };
     let end = match again {
         true => "; later it did",
-        false => "; until somebody clears that, the core answers -22 (EINVAL) to every other call",
+        false => {
+            "; until somebody clears that error, the kernel refuses to wake it or to put it to sleep (error -22)"
+        }
     };
     let level = if again { Level::Risk } else { Level::Broken };
     let f = Finding::new(("rpm-failed", Area::Rpm, level), sure)

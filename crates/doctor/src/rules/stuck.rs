@@ -124,7 +124,7 @@ fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     });
     let rule = ("suspend-timeout", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Certain)
-        .says(format!("A sleep did not get on until the kernel's timer ended it{stood}."))
+        .says(format!("A sleep was stuck until the kernel's timer ended it{stood}."))
         .look("Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait.")
         .because(since)
         .of_function(place)

@@ -58,10 +58,10 @@ pub fn whole(sleeps: &[Sleep], logs: &[u64]) -> String {
         let of: Vec<String> = of.map(|s| s.line.to_string()).collect();
         out += &match of.len() {
             0 => String::new(),
-            1 if sleeps.len() == 1 => format!(" It has {what} there."),
-            1 => format!(" That of line {} has {what} there.", of[0]),
-            n if n > NAMED => format!(" {n} of them have {what} there."),
-            _ => format!(" Those of lines {} have {what} there.", all(&of)),
+            1 if sleeps.len() == 1 => format!(" It has {what} in the text."),
+            1 => format!(" That of line {} has {what} in the text.", of[0]),
+            n if n > NAMED => format!(" {n} of them have {what} in the text."),
+            _ => format!(" Those of lines {} have {what} in the text.", all(&of)),
         };
     }
     match logs {

@@ -538,7 +538,7 @@ fn measured(case: &Case, c: &Cost<'_>) -> Option<Finding> {
     let coarse = if seconds < SHORT { format!("{coarse}{TOO_SHORT}") } else { coarse };
     let f = new(level)
         .says(format!(
-            "{kind} sleep took {} in {}: {rate}{of_full}. What is left ({}) would last {} so.{coarse}",
+            "{kind} sleep took {} in {}: {rate}{of_full}. At that rate what is left ({}) would last {}.{coarse}",
             figure(c.of, used),
             span(seconds),
             figure(c.of, c.to),

@@ -510,12 +510,12 @@ fn storm(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let pins = if is_pin_controller(names) {
-        ", a controller of pins: /sys/kernel/debug/gpio and its devices tell which pin"
+        " It is a controller of pins; /sys/kernel/debug/gpio and the devices behind it tell which pin."
     } else {
         ""
     };
     let f = Finding::new(("wake-storm", Area::Mode, Level::Risk), Confidence::Likely)
-        .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table: it storms{pins}. An interrupt that is pending ends a sleep at once; that it ended this one, {}.", say::grouped(most), if claimed(case, number) { "the text says in words alone" } else { "no line that was read says" }))
+        .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table: an interrupt storm.{pins} An interrupt that is pending ends a sleep at once; that it ended this one, {}.", say::grouped(most), if claimed(case, number) { "the text says in words alone" } else { "no line that was read says" }))
         .look("Mask the wakeup of the devices at that line one at a time (power/wakeup), or unbind their driver, and watch whether the count stands.")
         .of_devices([Device { name: names.into(), driver: String::new() }])
         .shown_by([Evidence::from(item), Evidence::from(next.1)]);

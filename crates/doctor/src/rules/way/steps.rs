@@ -277,7 +277,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         words(last),
         span(all, first.grain.max(last.grain))
     );
-    if all == 0 && grain >= 1_000 {
+    if grain >= 1_000 && all <= grain {
         // Stamps of whole seconds tell nothing of it.
         return;
     }
@@ -288,7 +288,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
             false => "",
         };
         let slow = if grain >= 1_000 && gap < least {
-            " No wait shows in stamps of whole seconds."
+            " The stamps have whole seconds, and no wait shows in them."
         } else {
             slow
         };
