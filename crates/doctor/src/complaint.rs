@@ -153,6 +153,23 @@ const IS: [&str; 16] = [
 /// How it is then.
 const LIES: [&str; 8] =
     ["dead", "hung", "hanging", "stuck", "frozen", "unresponsive", "bricked", "locked"];
+/// What it does.
+const DIES: [&str; 14] = [
+    "freezes",
+    "froze",
+    "hangs",
+    "hung",
+    "crashes",
+    "crashed",
+    "reboots",
+    "rebooted",
+    "dies",
+    "died",
+    "resets",
+    "restarts",
+    "restarted",
+    "locks",
+];
 /// That nothing else helps, or that somebody had to.
 const NEEDS: [&str; 15] = [
     "only",
@@ -172,7 +189,9 @@ const NEEDS: [&str; 15] = [
     "other than",
 ];
 /// What somebody had to do.
-const RESETS: [&str; 11] = [
+const RESETS: [&str; 13] = [
+    "battery pull",
+    "pulling the",
     "reset",
     "reboot",
     "rebooting",
@@ -185,6 +204,11 @@ const RESETS: [&str; 11] = [
     "pull the plug",
     "remove the battery",
 ];
+
+/// Whether a sentence, in small letters, tells of a time behind a sleep.
+pub(crate) fn is_behind_a_sleep(lower: &str) -> bool {
+    has(lower, AFTER)
+}
 
 /// Whether a sentence, in small letters, speaks of the machine as a whole.
 pub(crate) fn names_a_machine(lower: &str) -> bool {
@@ -199,13 +223,24 @@ pub(crate) fn tells_of_the_end(lower: &str) -> bool {
     let near = |at: usize| &words[at + 1..(at + 1 + NEAR).min(words.len())];
     let lies = (0..words.len()).filter(|at| MACHINES.contains(&words[*at])).any(|at| {
         let next = near(at);
-        let dead = next.iter().position(|w| LIES.contains(w));
+        let denies = |w: &&str| NEVER.contains(w) || matches!(*w, "no" | "if" | "longer");
+        let asked = words[at.saturating_sub(2)..at].iter();
+        let asked = asked.into_iter().any(|w| matches!(*w, "if" | "whether"));
+        let dies = next.iter().take(3).position(|w| DIES.contains(w));
+        if dies.is_some_and(|d| !next[..d].iter().any(denies) && !asked) {
+            return true;
+        }
+        // A fan is `dead silent`, a machine `stuck on` a release, and a screen is locked.
+        let behind = |n: usize| words.get(at + 2 + n).copied().unwrap_or_default();
+        let lies = |(n, w): (usize, &&str)| match *w {
+            "locked" => behind(n) == "up",
+            "stuck" => !matches!(behind(n), "on" | "with"),
+            w => LIES.contains(&w) && !matches!(behind(n), "silent" | "quiet" | "slow" | "simple"),
+        };
+        let dead = next.iter().enumerate().position(lies);
         dead.is_some_and(|dead| {
             let before = &next[..dead];
-            let denied = |w: &&str| NEVER.contains(w) || matches!(*w, "no" | "if" | "longer");
-            let asked = words[at.saturating_sub(2)..at].iter();
-            let if_so = asked.into_iter().any(|w| matches!(*w, "if" | "whether"));
-            before.iter().any(|w| IS.contains(w)) && !before.iter().any(denied) && !if_so
+            before.iter().any(|w| IS.contains(w)) && !before.iter().any(denies) && !asked
         })
     });
     // One word, or two that stand together.
@@ -486,7 +521,8 @@ pub(crate) fn complains(lower: &str) -> bool {
     let named = sleeps || words.iter().any(|w| is_of_sleep(w));
     // A command is called so, too.
     let plain = without_code(lower);
-    let late = named && (has(lower, LATE) || takes_long(&self::words(&plain)));
+    let long = plain.split([',', ';']).any(|clause| takes_long(&self::words(clause)));
+    let late = named && (has(lower, LATE) || long);
     // Hot or loud, though it sleeps.
     let awake = sleeps
         && has(
@@ -525,6 +561,8 @@ mod tests {
             "it needs a power cycle",
             "i must pull the plug",
             "nothing happens until i reset the machine",
+            "the phone froze and rebooted",
+            "only a battery pull helps",
         ] {
             assert!(tells_of_the_end(said), "{said}");
         }
@@ -536,6 +574,11 @@ mod tests {
             "i had to reset the bios settings",
             "if the system is stuck, press a key",
             "the system is no longer stuck",
+            "my board never hangs",
+            "the fan of the machine is dead silent",
+            "the board is stuck on 4.9",
+            "the laptop was locked when i came",
+            "the board no longer reboots",
             "the reset line of the board is wired to gpio 5",
         ] {
             assert!(!tells_of_the_end(said), "{said}");

@@ -56,14 +56,25 @@ const WORDS: [&str; 37] = [
     "hard power",
 ];
 
-/// Those of them that no single device is meant by.
+/// Only a machine wakes; a machine comes back, and devices behind a sleep do; what follows up to
+/// the last mark is said of anything.
+const WAKE: usize = 4;
 const OF_ALL: usize = 12;
+const OF_ANY: usize = 18;
 
 /// Whether a line is a sentence that tells it.
 pub(super) fn says_so(m: &Message) -> bool {
     is_sentence(m) && {
         let text = m.text.to_ascii_lowercase();
-        let told = WORDS.iter().any(|w| text.contains(w)) || complaint::tells_of_the_end(&text);
+        let said = |words: &[&str]| words.iter().any(|w| text.contains(w));
+        // A device that is silent behind a sleep belongs to a machine that is back.
+        let it = || text.split(|c: char| !c.is_alphanumeric()).any(|w| w == "it");
+        let behind =
+            complaint::is_behind_a_sleep(&text) && !complaint::names_a_machine(&text) && !it();
+        let told = said(&WORDS[..WAKE])
+            || said(&WORDS[OF_ANY..])
+            || said(&WORDS[WAKE..OF_ANY]) && !behind
+            || complaint::tells_of_the_end(&text);
         told && !text.contains("no longer")
     }
 }
@@ -110,7 +121,8 @@ fn goes_on(m: &Message) -> bool {
     let plain = |w: &&str| w.chars().all(char::is_alphabetic);
     let few = m.text.split_whitespace().filter(plain).count() < WORDY;
     let message = m.has(": ") && few && m.text.bytes().any(|b| b.is_ascii_digit());
-    m.trust == Trust::Prose && (message || formats::all().recognise(&m.text).is_some())
+    m.trust == Trust::Prose
+        && (message || goes_off(m) || formats::all().recognise(&m.text).is_some())
 }
 
 /// Whether a message is of the way back, or ends a sleep.
@@ -131,7 +143,16 @@ pub(super) fn is_through(m: &Message) -> bool {
             && s.direction == Direction::Suspend
             && matches!(s.phase, None | Some(Phase::CpuOff))
     };
-    stage::begins(m).is_some_and(after)
+    stage::begins(m).is_some_and(after) || goes_off(m)
+}
+
+/// Whether a CPU goes off, which a sleep does when devices are down (arch/x86/kernel/smpboot.c:
+/// native_cpu_die, arch/arm and arch/arm64 smp.c, drivers/firmware/psci/psci.c, 3.0 to 7.3).
+fn goes_off(m: &Message) -> bool {
+    let cpu = m.text.strip_prefix("smpboot: ").or_else(|| m.text.strip_prefix("psci: "));
+    let Some(rest) = cpu.unwrap_or(&m.text).strip_prefix("CPU") else { return false };
+    let rest = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    [": shutdown", " is now offline", " killed"].iter().any(|w| rest.starts_with(w))
 }
 
 /// How far a way down came, by the kernel's lines of it.
@@ -279,7 +300,9 @@ pub(super) fn of_part(case: &Case) -> Option<Finding> {
     case.of_parts().zip(&case.parts).filter(|(_, p)| !p.1).find_map(|(said, _)| {
         let kernel = of_the_kernel(said);
         let ends = |m: &Message| is_up(m) || gives_up(m) || is_of_an_image(m);
-        if kernel.iter().any(|m| ends(m)) || !kernel.iter().any(|m| is_down(m)) {
+        let reached = Reached::of(&kernel);
+        // One line of a phase may be all that somebody showed of a sleep that went on.
+        if kernel.iter().any(|m| ends(m)) || matches!(reached, Reached::Unknown) {
             return None;
         }
         let words = case.messages.iter().find(|m| says_so_of_the_machine(m))?;
@@ -288,7 +311,7 @@ pub(super) fn of_part(case: &Case) -> Option<Finding> {
             "on the way into a sleep whose beginning is not in the text (lines {} to {})",
             first.line, last.line
         );
-        Some(finding(&which, words, &[first, last], &Reached::of(&kernel)))
+        Some(finding(&which, words, &[first, last], &reached))
     })
 }
 
@@ -368,6 +391,7 @@ mod tests {
             "My tablet is completely dead then, nothing on the screen.",
             "After echo mem nothing but a power cycle helps.",
             "I have to pull the plug each time.",
+            "It does not come back after suspend.",
         ] {
             let f = judged(&format!("{words}\n\n{DOWN}"), 3, 6, false).expect(words);
             assert_eq!((f.id, f.confidence), ("no-return", Confidence::Guess), "{words}");
@@ -384,15 +408,31 @@ mod tests {
             "I did not have to reset the board.",
             "The driver only has to reset the fifo there.",
             "The laptop was not stuck this time.",
+            "After resume the touchscreen is unresponsive.",
+            "The wifi does not come back after resume.",
         ] {
             assert!(judged(&format!("{words}\n\n{DOWN}"), 3, 6, false).is_none(), "{words}");
         }
+        let one = "The machine hangs for a while.\n\nPM: suspend of devices complete after 5131.002 msecs\n";
+        assert!(judged(one, 3, 3, false).is_none());
         let back = "Enabling non-boot CPUs ...\nCPU5 is up\n";
         let text = format!("The board never wakes up from it again.\n\n{DOWN}{back}");
         assert!(judged(&text, 3, 8, false).is_none());
         let image = DOWN.replace("suspend of devices", "poweroff of devices");
         let text = format!("The board never wakes up from it again.\n\n{image}");
         assert!(judged(&text, 3, 6, false).is_none());
+    }
+
+    #[test]
+    fn cpus_that_go_off_show_that_devices_are_down() {
+        for line in ["smpboot: CPU 3 is now offline", "psci: CPU2 killed (polled 0 ms)"] {
+            let text = format!("PM: suspend entry (deep)\n{line}\n\nThe board hangs on suspend.");
+            let f = judged(&text, 1, 2, true).expect("a hang");
+            assert!(f.sentence.contains("All devices had suspended by its last line"), "{f:?}");
+        }
+        let other =
+            "PM: suspend entry (deep)\nCPU2: thread -1, cpu 2\n\nThe board hangs on suspend.";
+        assert!(judged(other, 1, 2, true).is_none_or(|f| !f.sentence.contains("All devices")));
     }
 
     #[test]
