@@ -416,11 +416,41 @@ fn is_in_use(words: &[&str], lower: &str) -> bool {
     does || has(lower, "not in sleep|not while asleep")
 }
 
+/// What is denied in these words failed nobody: `does not affect the wakeup`.
+const NEUTRAL: [&str; 20] = [
+    "affect",
+    "affected",
+    "change",
+    "matter",
+    "know",
+    "mean",
+    "depend",
+    "touch",
+    "include",
+    "contain",
+    "concern",
+    "involve",
+    "mention",
+    "require",
+    "need",
+    "use",
+    "care",
+    "count",
+    "want",
+    "understand",
+];
+
 /// Whether one of so many words behind a denial is of a sleep, or of `others`.
 fn denies(words: &[&str], far: usize, others: &[&str]) -> bool {
     words.iter().enumerate().any(|(at, w)| {
         let mut next = words[at + 1..].iter().take(far);
-        NEVER.contains(w) && next.any(|w| is_of_sleep(w) || others.contains(w))
+        let neutral = match words.get(at + 1) {
+            // `which do not have wakeup support`
+            Some(&"have") => words.get(at + 2).is_some_and(|w| is_of_sleep(w)),
+            Some(w) => NEUTRAL.contains(w),
+            None => false,
+        };
+        NEVER.contains(w) && !neutral && next.any(|w| is_of_sleep(w) || others.contains(w))
     })
 }
 
@@ -628,6 +658,8 @@ mod tests {
             "bluetooth lost after suspend",
             "fan spins at full speed after resume",
             "weird display artifacts after wake",
+            "i do not know why it does not wake up",
+            "i don't have any sound, and it does not go to sleep",
             "battery empty every morning",
         ] {
             assert!(complains(said), "{said}");
@@ -669,6 +701,9 @@ mod tests {
             "it takes 2 seconds to wake up from sleep",
             "`sleep 30` took 95 seconds by the clock, so it was asleep for 65 of them, suspended",
             "the build takes 40 minutes here, and then i let it suspend",
+            "this change does not affect the wakeup of the keyboard",
+            "i do not know how it goes to sleep",
+            "it needs the elm driver, which does not have wakeup support",
         ] {
             assert!(!complains(said), "{said}");
         }

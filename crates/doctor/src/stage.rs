@@ -318,10 +318,12 @@ impl<'a> Stages<'a> {
         if ends || self.parts && of_devices {
             return s;
         }
-        // Both borders of all phases of devices are there.
+        // Both borders of all phases of devices are there; where the log breaks off, the thaw, of
+        // which kernels tell at all times, has not begun.
+        let breaks_off = next.is_none_or(|(m, s)| s.is_none() && !ends_sleep(m));
         let devices = match direction {
-            Direction::Suspend => phase == Phase::Suspend || to.is_some(),
-            Direction::Resume => to.is_some() || next.is_none(),
+            Direction::Suspend => phase == Phase::Suspend || to.is_some() || breaks_off,
+            Direction::Resume => to.is_some() || breaks_off,
         };
         match devices {
             true => Stage::new(direction, None),

@@ -108,15 +108,24 @@ fn a_controller_that_died_is_the_reason_of_what_hangs_on_it() {
 #[test]
 fn a_warning_beside_lines_of_firmware_is_of_a_sleep() {
     let warned = "[   71.000300] WARNING: CPU: 0 PID: 912 at drivers/base/syscore.c:96 syscore_resume+0x1b3/0x1d0\n";
-    let after = |line: &str| {
+    let after = |line: &str, function: &str| {
+        let warned = warned.replace("syscore_resume", function);
         let text = format!("[   71.000100] {line}\n{warned}");
         told(&text, "phase-warning").map(|f| f.sentence)
     };
-    let up = after("ACPI: PM: Low-level resume complete").expect("a warning");
+    let (low, down) = (
+        "ACPI: PM: Low-level resume complete",
+        "ACPI: PM: Preparing to enter system sleep state S3",
+    );
+    let said = |line, function| after(line, function).expect("a warning");
+    let up = said(low, "syscore_resume");
     assert!(up.contains("while CPUs came back"), "{up}");
-    let down = after("ACPI: PM: Preparing to enter system sleep state S3").expect("a warning");
-    assert!(down.contains("while devices suspended"), "{down}");
-    assert_eq!(after("ACPI: PM: Preparing to enter system sleep state S5"), None);
+    let off = said(down, "syscore_suspend");
+    assert!(off.contains("while CPUs were switched off"), "{off}");
+    // A function that tells nothing leaves it to the lines.
+    assert!(said(down, "elm_work").contains("while devices suspended"));
+    assert!(said(low, "elm_work").contains("while devices resumed"));
+    assert_eq!(after("ACPI: PM: Preparing to enter system sleep state S5", "elm_work"), None);
 }
 
 #[test]

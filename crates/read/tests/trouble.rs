@@ -418,6 +418,11 @@ fn a_phase_is_named_where_both_of_its_borders_are_there() {
         let f = told(&warning(function), "phase-warning");
         assert!(f.sentence.contains(place), "{function}: {}", f.sentence);
     }
+    // A log that breaks off shows that no task was started again.
+    let late = "[  100.000000] PM: suspend entry (deep)\n[  100.700000] ACPI: EC: interrupt blocked\n\
+        [  100.800000] BUG: kernel NULL pointer dereference, address: 000000000000001c\n";
+    let f = one(late, "phase-crash");
+    assert!(f.sentence.contains("while devices suspended."), "{}", f.sentence);
     let sync = "[  101.000000] Filesystems sync: 0.900 seconds\n";
     let f = told(&format!("{}{sync}", warning("elm_work")), "phase-warning");
     assert!(f.sentence.contains("while data was written before the sleep"), "{}", f.sentence);
