@@ -476,7 +476,7 @@ fn takes_long(words: &[&str]) -> bool {
 
 /// A sentence without what it shows as code.
 fn without_code(lower: &str) -> String {
-    let whole = lower.matches('`').count() % 2 == 0;
+    let whole = lower.matches('`').count().is_multiple_of(2);
     lower.split('`').enumerate().filter(|(n, _)| !whole || n % 2 == 0).map(|(_, s)| s).collect()
 }
 

@@ -446,8 +446,8 @@ fn cured(case: &Case, off: &[(&Item, String)]) -> Option<Finding> {
     let [(item, who)] = off else { return None };
     let name = who.split(' ').next().unwrap_or_default();
     let write = written(name)?;
-    let said = case.messages.iter().filter(mends);
-    let said = said.filter(|m| m.line < write.line && m.line + BELOW >= write.line).last()?;
+    let above = |m: &&Message| m.line < write.line && m.line + BELOW >= write.line;
+    let said = case.messages.iter().rfind(|m| mends(m) && above(m))?;
     let words: String =
         said.text.trim().trim_end_matches(['.', ':']).chars().take(QUOTED).collect();
     Some(
