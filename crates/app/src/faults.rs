@@ -9,11 +9,13 @@ use dormouse_base::finding::{Area, Finding, Level};
 use dormouse_base::loss::Losses;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::Unchecked;
-use dormouse_idle::fault::{faults as of_idle, limited};
+use dormouse_idle::fault::{faults as of_idle, late, limited};
 use dormouse_power::judge;
 use dormouse_read::Given;
 use dormouse_read::idle::Keep;
-use dormouse_storage::fault::{faults as of_storage, in_name_only, kept_awake};
+use dormouse_storage::fault::{
+    contradicted, faults as of_storage, in_name_only, kept_awake, spins_on,
+};
 use dormouse_storage::held::by_settings;
 use dormouse_words::text::safe;
 use std::slice::from_ref;
@@ -39,6 +41,9 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     found.extend(of_storage(&storage.drives));
     found.extend(kept_awake(&by_settings(&storage.knobs)));
     found.extend(in_name_only(&storage.knobs));
+    found.extend(contradicted(&storage.knobs));
+    found.extend(spins_on(&storage.knobs));
+    found.extend(late(&idle.late));
     let events = storage.traces.iter().any(|t| !t.runtime.devices.is_empty());
     let runtime = events || !storage.knobs.power.is_empty();
     Ok(Some(Faults { found, runtime }))

@@ -26,6 +26,7 @@ mod handover_idle;
 mod hibernate;
 mod idle_words;
 mod kinds;
+mod kinds_lost;
 mod kinds_posted;
 mod kinds_told;
 mod late;

@@ -2,8 +2,10 @@
 
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::columns::COLUMNS;
+use crate::rules::crash::LATER;
 use crate::rules::doubt::DOUBT;
 use crate::rules::drawn::DRAWN;
+use crate::rules::lost::LOST;
 use crate::rules::method::METHOD;
 use crate::rules::night::slept;
 use crate::rules::night::woke::WOKE;
@@ -84,7 +86,10 @@ pub fn sorted<F: Borrow<Finding>>(findings: &mut [F]) {
 /// before other notes.
 fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
-    let alone = matches!(f.id, COLUMNS | DOWN | DRAWN | MEASURED | NOT_FOUND | POWERSTAT | SHARES);
+    let alone = matches!(
+        f.id,
+        COLUMNS | DOWN | DRAWN | LATE | MEASURED | NOT_FOUND | POWERSTAT | SHARES | SPINS
+    );
     f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || f.over)
 }
 
@@ -168,6 +173,10 @@ const DRIVER: &str = "rpm-driver-off";
 const NOT_JUDGED: &str = "not-judged";
 /// An idle state that was often the wrong one.
 const MISSED: &str = "idle-missed";
+/// A disk that a setting keeps from spinning down, and a wake-up that came far later than others:
+/// answers, and no faults of a sleep.
+const SPINS: &str = "disk-no-spin-down";
+const LATE: &str = "late-wakeup";
 /// A controller that had an error and was set up anew.
 const HOST: &str = "host-died";
 /// A report without a cycle.
@@ -230,7 +239,9 @@ impl Report {
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
-            (MISSED | PENDING | CHECKS | HOST | METHOD, Level::Note, None) => First::NotJudged(f),
+            (MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER, Level::Note, None) => {
+                First::NotJudged(f)
+            }
             // A sleep without an end in the text is none that went well.
             (_, Level::Note, None) if self.sleeps.last().is_some_and(|s| !s.closed) => {
                 First::NotJudged(f)

@@ -60,9 +60,20 @@ pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option
     let text = first.text.trim();
     let direction = way(case, first);
     let resume = direction == Some(Direction::Resume);
+    let inside = case.attempts.iter().any(|a| case.of(a).iter().any(|m| m.line == first.line));
+    let behind = case.attempts.iter().rfind(|a| {
+        let last = case.messages[..a.end].last();
+        a.closed && last.is_some_and(|m| m.line < first.line)
+    });
+    let passed = behind.and_then(|a| passed(case.messages[..a.end].last()?, first));
+    let passed = passed
+        .filter(|t| !inside && t.0 > 0)
+        .map_or(String::new(), |t| format!(" It came {} behind the sleep.", say::span(t)));
     let sentence = match errors.len() {
-        1 => format!("A line tells of an error{of} that no rule knows: \"{text}\"."),
-        n => format!("{n} lines tell of errors that no rule knows, the first{of}: \"{text}\"."),
+        1 => format!("A line tells of an error{of} that no rule knows: \"{text}\".{passed}"),
+        n => format!(
+            "{n} lines tell of errors that no rule knows, the first{of}: \"{text}\".{passed}"
+        ),
     };
     let f = Finding::new(("not-judged", Area::Phase, Level::Note), Confidence::Certain)
         .says(sentence)
@@ -112,9 +123,11 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     }
     // Each says so by a number or a mark, or one of many does.
     let plain = |m: &Message| has_errno(&m.text) || m.has("*ERROR*");
+    let complaint = complaint::of_return(case);
+    let crowd = if complaint.is_some() { FEW } else { CROWD };
     for (_, list) in &mut of {
         let numbers = list.iter().filter(|m| plain(m)).count();
-        if numbers == 0 || list.len() < CROWD {
+        if numbers == 0 || list.len() < crowd {
             list.retain(|m| plain(m));
         }
     }
@@ -122,7 +135,6 @@ fn one_device(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
     of.sort_by_key(|o| std::cmp::Reverse(o.1.len()));
     let several = of.get(1).is_some_and(|o| o.1.len() >= FEW);
     let (device, list) = of.into_iter().next()?;
-    let complaint = complaint::of_return(case);
     let others = errors.len() - list.len();
     // Where several complain, none of them is the one, unless the writer misses something.
     let enough = match complaint {
@@ -420,7 +432,18 @@ fn behind<'a>(case: &'a Case, a: &Attempt) -> impl Iterator<Item = &'a Message> 
     let later = move |m: &&Message| end.and_then(|e| passed(e, m)).is_some_and(|t| t <= BEHIND);
     let begins = |m: &&Message| !m.says("suspend entry") && !m.says("hibernation entry");
     let drives = case.messages[a.end..].iter().take_while(later).take_while(begins);
-    near.chain(drives.filter(|m| a.closed && is_of_a_drive(m)))
+    let at_once = case.messages[a.end..].iter().take(LINES).take_while(soon).take_while(begins);
+    let drives = drives.filter(|m| a.closed && is_of_a_drive(m));
+    let silent = at_once.filter(move |m| a.closed && !program(m) && is_of_a_device(m));
+    near.chain(drives).chain(silent)
+}
+
+/// Whether a device did not answer, by the name that it begins with and an error number: what is
+/// out of order, and no refusal of a thing that was asked for.
+fn is_of_a_device(m: &Message) -> bool {
+    const SILENT: [&str; 5] = ["-110", "-71", "-5)", "tx timeout", "*ERROR*"];
+    let device = owner(&m.text);
+    complains(&m.text) && is_named(m, &device) && SILENT.iter().any(|w| m.has(w))
 }
 
 /// Whether a drive, its port or a USB device did not answer: by the format of the message, with
@@ -509,6 +532,26 @@ mod tests {
             .collect();
         all.messages = list.into();
         assert_eq!(told(&all).iter().map(|e| e.0.line).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_device_that_does_not_answer_right_behind_a_sleep_is_named_with_how_long_behind() {
+        let said = |behind: &[(i64, &str)]| {
+            let log = [(0, "PM: suspend entry (deep)"), (2_000, "PM: suspend exit")];
+            let attempt = Attempt { end: 2, closed: true, ..Attempt::default() };
+            let log = [&log[..], behind].concat();
+            let all = Case { attempts: vec![attempt], ..Case::of_log(&log) };
+            not_judged(&all, &told(&all)).map(|f| f.sentence)
+        };
+        let words = said(&[(6_000, "elmbt elm0: command 0x77 failed (-110)")]).expect("told");
+        assert!(words.contains("elm0 (elmbt)") && words.ends_with("4.0 s behind the sleep."));
+        for other in [
+            (40_000, "elmbt elm0: command 0x77 failed (-110)"),
+            (6_000, "elmd[77]: oak: connection failed (-110)"),
+            (6_000, "elmbt elm0: could not load optional vex: failed with -2"),
+        ] {
+            assert_eq!(said(&[other]), None, "{other:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::absent::Absent;
 use crate::cpulist;
+use crate::late::{Program, Test};
 use crate::limit::CpuLimit;
 use crate::section::{self, Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
@@ -96,6 +97,39 @@ pub fn limited(limits: &[CpuLimit], snapshots: &[Snapshot]) -> Vec<Finding> {
         )
     };
     limits.iter().find_map(one).into_iter().collect()
+}
+
+/// The rule of a wake-up that came far later than others.
+pub const LATE: &str = "late-wakeup";
+
+/// A wake-up of a test that came far later than the others.
+pub fn late(tests: &[Test]) -> Option<Finding> {
+    let us = |ns: u64| say::grouped(ns / 1_000);
+    let (test, worst) = tests.iter().find_map(|t| Some((t, t.outlier()?)))?;
+    let who = match (test.program, test.bound) {
+        (Program::Timerlat, _) | (_, true) => format!("on CPU {}", worst.number),
+        _ => format!("in thread {}", worst.number),
+    };
+    let others = test.threads.iter().filter(|t| t.number != worst.number).map(|t| t.most).max();
+    let others = match others {
+        Some(n) => format!("; the worst of the others came {} us late", us(n)),
+        None => String::new(),
+    };
+    let of = match test.wakeups() {
+        Some(n) => format!(" of {}", say::grouped(n)),
+        None => String::new(),
+    };
+    let text = format!("{} {}: max {} us", test.program.name(), worst.number, us(worst.most));
+    Some(
+        finding(LATE, Level::Note)
+            .says(format!(
+                "The worst wake-up{of} came {} us late, {who}{others}. The mean is {} us.",
+                us(worst.most),
+                us(test.mean())
+            ))
+            .look("The test does not say what made it late: the exit of an idle state, an interrupt, another task or firmware can. dormouse check --realtime asks the machine.")
+            .shown_by([row(text)]),
+    )
 }
 
 fn finding(id: &'static str, level: Level) -> Finding {

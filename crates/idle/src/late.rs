@@ -145,6 +145,18 @@ impl Test {
         self.threads.iter().min_by_key(|t| (std::cmp::Reverse(t.most), t.number))
     }
 
+    /// The thread that was latest, if it stands out: its worst wake-up took a hundred times the mean
+    /// of all, or ten times the worst of each other thread, and no less than a tenth of a ms.
+    pub fn outlier(&self) -> Option<&Thread> {
+        const LEAST: u64 = 100_000;
+        let worst = self.worst()?;
+        let others = self.threads.iter().filter(|t| !std::ptr::eq(*t, worst));
+        let next = others.map(|t| t.most).max();
+        let far = worst.most >= self.mean().saturating_mul(100)
+            || next.is_some_and(|n| worst.most >= n.saturating_mul(10));
+        (worst.most >= LEAST && far && self.priority() != Some(0)).then_some(worst)
+    }
+
     /// All wake-ups, if each thread tells its own.
     pub fn wakeups(&self) -> Option<u64> {
         self.threads.iter().try_fold(0u64, |n, t| Some(n.saturating_add(t.count?)))
@@ -390,6 +402,17 @@ mod tests {
             ..short
         };
         assert_eq!(beside(&without, &short).expect("two").of_idle(1), OfIdle::OtherLength);
+    }
+
+    #[test]
+    fn a_wake_up_that_stands_out_is_told_from_one_that_is_late_as_all_are() {
+        let latest = |most| test(most, &[]).outlier().map(|t| t.number);
+        assert_eq!(latest([4_000, 12]), Some(0));
+        assert_eq!((latest([90, 2]), latest([120, 60])), (None, None));
+        let mut normal = test([4_000, 12], &[]);
+        normal.threads[0].priority = Some(0);
+        normal.threads[1].priority = Some(0);
+        assert_eq!(normal.outlier(), None, "others keep a normal task waiting");
     }
 
     #[test]

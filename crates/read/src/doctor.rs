@@ -18,6 +18,7 @@ use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::formats;
 use dormouse_doctor::message::{Message, Trust};
+use dormouse_doctor::night::{Fact, Item as Reading};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::way::Step;
 use dormouse_doctor::{Case, JudgedCase, Words};
@@ -151,6 +152,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         noted: noted::comments(bytes),
         quotes: memchr::memmem::find(bytes, b"\n>").is_some() || bytes.starts_with(b">"),
         quoted: Vec::new(),
+        doubled: Vec::new(),
         counted: false,
         boots: Vec::new(),
         damaged: 0,
@@ -175,8 +177,11 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         );
     }
     let omitted = listener.omitted();
-    let Listener { mut messages, boots, noted, mut quoted, counted, .. } = listener;
+    let quotes = listener.quotes;
+    let Listener { mut messages, boots, noted, mut quoted, mut doubled, counted, .. } = listener;
     quoted.sort_unstable();
+    doubled.extend(if quotes { klog::again(bytes) } else { Vec::new() });
+    doubled.sort_unstable();
     whole_logs(&mut messages);
     // The core's own words without their time, word for word.
     let told = |m: &Message| m.trust == Trust::Prose && m.text.starts_with("PM: ");
@@ -224,6 +229,11 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         (None, Some(plain)) => way::read(&Asked::of(&plain)),
         (None, None) => way::read(asked),
     };
+    // What is told twice happened once.
+    let once = |line: &u64| doubled.binary_search(line).is_err();
+    let told = |i: &Reading| !matches!(i.fact, Fact::Clock { .. } | Fact::Woke(_)) || once(&i.line);
+    case.night.items.retain(told);
+    case.way.steps.retain(|s| once(&s.line));
     if case.night.left_out > 0 {
         losses.add("left_out", case.night.left_out, Severity::Warning, LEFT_OUT, None);
     }
@@ -269,6 +279,8 @@ struct Listener<'a> {
     /// Some line begins like a quotation; which of the messages do.
     quotes: bool,
     quoted: Vec<u64>,
+    /// Lines that stood there before.
+    doubled: Vec<u64>,
     /// Some record has only what passed since the one before.
     counted: bool,
     boots: Vec<u64>,
@@ -308,7 +320,8 @@ impl Listener<'_> {
                 return;
             }
             Item::Boot => return self.boots.push(at),
-            Item::LeftOut | Item::Doubled(_) => return,
+            Item::Doubled(_) => return self.doubled.push(at),
+            Item::LeftOut => return,
         };
         self.counted |= record.since.is_some();
         let trust = if record.fresh { Trust::Logged } else { trust(self.lines.at(at)) };

@@ -1,7 +1,7 @@
 //! What is wrong with the settings of a drive, as a table of them proves it.
 
 use crate::held::{Held, Why};
-use crate::knobs::{Knobs, Power};
+use crate::knobs::{Conflict, Knobs, Power};
 use crate::levels::{ByItself, Drive};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 use dormouse_base::say;
@@ -56,6 +56,57 @@ pub fn kept_awake(held: &[Held]) -> Option<Finding> {
                 _ => "dormouse show --only runtime lists each with its reason.",
             })
             .times(held.len())
+            .shown_by([row]),
+    )
+}
+
+/// Settings that contradict each other: what somebody asked for does not happen.
+pub fn contradicted(knobs: &Knobs) -> Option<Finding> {
+    let all = knobs.conflicts();
+    let said: Vec<String> = all.iter().take(NAMED).map(Conflict::says).collect();
+    let row = Evidence { text: said.first()?.clone(), ..Evidence::default() };
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" And {n} more."),
+    };
+    Some(
+        Finding::new(("setting-contradicts", Area::Storage, Level::Risk), Confidence::Certain)
+            .says(format!("A setting does not do what it says: {}{more}", said.join(" ")))
+            .look("Change one of the two settings. dormouse show --only storage lists all of them.")
+            .times(all.len())
+            .shown_by([row]),
+    )
+}
+
+/// The rule of disks that do not spin down by themselves.
+pub const SPINS: &str = "disk-no-spin-down";
+
+/// Disks whose level of power management permits no spin-down: a choice, and the answer to
+/// somebody who waits for it.
+pub fn spins_on(knobs: &Knobs) -> Option<Finding> {
+    let told = |disk: &str| knobs.standby.contains_key(disk);
+    let all: Vec<(&str, u8)> = knobs.spins_on().filter(|d| !told(d.0)).collect();
+    let (first, level) = *all.first()?;
+    let names: Vec<String> = all.iter().take(NAMED).map(|d| d.0.to_string()).collect();
+    let (do_not, their) = match all.len() {
+        1 => ("does not spin down by itself: its", format!("is {level}")),
+        _ => {
+            ("do not spin down by themselves: their", format!("is 128 or more ({first}: {level})"))
+        }
+    };
+    let row = Evidence { text: format!("{first}: APM level {level}"), ..Evidence::default() };
+    Some(
+        Finding::new((SPINS, Area::Storage, Level::Note), Confidence::Certain)
+            .says(format!(
+                "{} {do_not} APM level {their}, and levels from 128 on permit no spin-down.",
+                say::names(&names)
+            ))
+            .change(
+                format!("hdparm -B 127 /dev/{first} permits it; hdparm -S sets after how long."),
+                format!("hdparm -B {level} /dev/{first}"),
+                "A disk that stops and starts often wears, and the next access waits for it.",
+            )
+            .times(all.len())
             .shown_by([row]),
     )
 }
@@ -153,6 +204,27 @@ mod tests {
         let slept =
             Why::Unexplained { never: false, slept_ms: Some(9), active_ms: Some(7), unused: false };
         assert_eq!(kept_awake(&[held("3-5", slept)]), None);
+    }
+
+    #[test]
+    fn what_contradicts_and_what_permits_no_spin_down_is_told() {
+        let apm = |list: &[(&str, &str)]| Knobs {
+            apm: list.iter().map(|(d, l)| ((*d).into(), (*l).into())).collect(),
+            ..Knobs::default()
+        };
+        let one = spins_on(&apm(&[("sdq", "254")])).expect("told");
+        assert!(one.sentence.starts_with("sdq does not spin down by itself: its APM level is 254"));
+        let two = spins_on(&apm(&[("sdq", "128"), ("sdr", "254")])).expect("told");
+        assert!(two.sentence.starts_with("sdq and sdr do not spin"), "{two:?}");
+        for other in ["127", "255", "off", "not supported", "0"] {
+            assert_eq!(spins_on(&apm(&[("sdq", other)])), None, "{other}");
+        }
+        let mut both = apm(&[("sdq", "254")]);
+        assert_eq!(contradicted(&both), None);
+        both.standby.insert("sdq".into(), "120 (10 minutes)".into());
+        let told = contradicted(&both).expect("told");
+        assert_eq!((told.level, spins_on(&both)), (Level::Risk, None));
+        assert!(told.sentence.contains("standby timer of 120 (10 minutes)"), "{told:?}");
     }
 
     #[test]

@@ -397,6 +397,12 @@ impl Knobs {
         self.power.values().filter(|p| p.status == Some(Status::Suspended)).filter(full)
     }
 
+    /// Disks whose level of advanced power management permits no spin-down, with it.
+    pub fn spins_on(&self) -> impl Iterator<Item = (&str, u8)> {
+        let level = |l: &str| l.parse::<u8>().ok().filter(|l| NO_SPIN_DOWN.contains(l));
+        self.apm.iter().filter_map(move |(disk, l)| Some((disk.as_str(), level(l)?)))
+    }
+
     /// What contradicts what, in the order of the devices.
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut out = Vec::new();
@@ -449,10 +455,9 @@ impl Knobs {
                 out.push(Conflict::OneClock { devfreq: devfreq(), clock: most });
             }
         }
-        for (disk, timer) in &self.standby {
-            let level = self.apm.get(disk).and_then(|l| l.parse::<u8>().ok());
-            if let Some(level) = level.filter(|l| NO_SPIN_DOWN.contains(l)) {
-                out.push(Conflict::NoSpinDown { disk: disk.clone(), timer: timer.clone(), level });
+        for (disk, level) in self.spins_on() {
+            if let Some(timer) = self.standby.get(disk) {
+                out.push(Conflict::NoSpinDown { disk: disk.into(), timer: timer.clone(), level });
             }
         }
         for (disk, timeout) in self.timeouts.iter().filter(|t| *t.1 > 0) {

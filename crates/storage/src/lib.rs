@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beside;
+mod conflict;
 pub mod fault;
 pub mod held;
 pub mod knobs;

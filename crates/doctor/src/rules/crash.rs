@@ -15,9 +15,12 @@ use dormouse_base::time::Ns;
 /// that does not get on after the 21 to 60 s of kernel/rcu/update.c, a task after the 120 s
 /// of kernel/hung_task.c.
 const SOON: Ns = Ns(60_000_000_000);
-const LATER: Ns = Ns(300_000_000_000);
+const MINUTES: Ns = Ns(300_000_000_000);
 /// The same where lines have no times, by their number.
 const LINES: usize = 60;
+
+/// The rule of a report that came long behind a sleep.
+pub(crate) const LATER: &str = "crash-later";
 
 /// When a report came.
 #[derive(Clone, Copy)]
@@ -87,7 +90,7 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     if !is_over(&case.messages, end) {
         return None;
     }
-    let most = if matches!(t.kind, Kind::Hung | Kind::Stall) { LATER } else { SOON };
+    let most = if matches!(t.kind, Kind::Hung | Kind::Stall) { MINUTES } else { SOON };
     match passed(&case.messages[end], &case.messages[t.at]) {
         Some(passed) => (Ns::ZERO..=most).contains(&passed).then_some(When::After(Some(passed))),
         None => (t.at - end <= LINES).then_some(When::After(None)),
@@ -227,6 +230,50 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         }
         out.push(found(case, w, &list));
     }
+    out.extend(later(case, &over, &elsewhere));
+}
+
+/// The first crash, stuck task or stuck CPU that came long behind a sleep of the same boot: it is
+/// named, so that nobody takes the text for a healthy one, and blamed on nothing.
+fn later(case: &Case, over: &[usize], elsewhere: &[&Trouble<'_>]) -> Option<Finding> {
+    let grave = |t: &Trouble<'_>| {
+        matches!(t.kind, Kind::Crash | Kind::Hung | Kind::Stall)
+            && found_by_a_check(t.words).is_none()
+    };
+    // What the machine had before it slept, too, says nothing of a sleep.
+    let slept = |t: &Trouble<'_>| {
+        let end = *over[..over.partition_point(|&i| i < t.at)].last()?;
+        let passed = passed(&case.messages[end], &case.messages[t.at])?;
+        let is = stage::ends_sleep(&case.messages[end]) && passed > SOON;
+        is.then_some((end, passed))
+    };
+    if elsewhere.iter().any(|t| grave(t) && slept(t).is_none()) {
+        return None;
+    }
+    let (t, (end, passed)) =
+        elsewhere.iter().filter(|t| grave(t)).find_map(|t| Some((t, slept(t)?)))?;
+    let what = match t.kind {
+        Kind::Hung => "A task hung",
+        Kind::Stall => "A CPU did not get on",
+        _ => "The kernel crashed",
+    };
+    let place = match t.where_words() {
+        p if p.is_empty() => p,
+        p => format!(", {p}"),
+    };
+    let culprit = t.culprit().map(|f| f.function.clone());
+    let (exit, first) = (&case.messages[end], &case.messages[t.at]);
+    Some(
+        Finding::new((LATER, Area::Phase, Level::Note), Confidence::Certain)
+            .says(format!(
+                "{what} {} after the sleep that ends in line {}{place}. No line ties that to the sleep.",
+                say::span(passed),
+                exit.line
+            ))
+            .look("See whether it comes without a sleep, too: then it is none of sleeping.")
+            .of_function(culprit.as_deref())
+            .shown_by(lines([first])),
+    )
 }
 
 /// What KASAN, KFENCE, KMSAN, KCSAN or UBSAN reports (lib/ubsan.c, mm/kasan/report.c, mm/kfence,

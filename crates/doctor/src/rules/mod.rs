@@ -5,7 +5,7 @@ mod back;
 mod clock;
 pub(crate) mod columns;
 mod cpu;
-mod crash;
+pub(crate) mod crash;
 mod damage;
 mod died;
 mod disk;
@@ -26,6 +26,7 @@ mod libc;
 mod limited;
 mod line;
 mod looped;
+pub(crate) mod lost;
 mod medium;
 pub(crate) mod method;
 pub(crate) mod mode;
@@ -66,7 +67,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 46] = [
+pub(crate) const ALL: [Rule; 47] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -103,6 +104,7 @@ pub(crate) const ALL: [Rule; 46] = [
     medium::judge,
     parked::judge,
     waited::judge,
+    lost::judge,
     patch::judge,
     columns::judge,
     powerstat::judge,

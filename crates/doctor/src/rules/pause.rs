@@ -34,7 +34,8 @@ const UP: [&str; 6] = [
     "Restoring platform NVS memory",
     "Waking up from system sleep state",
     "Enabling non-boot CPUs",
-    "noirq resume of devices complete",
+    // A text may begin with the last of them.
+    "resume of devices complete",
 ];
 
 /// These end the way up, or begin the way down: after an image is made its kernel goes on

@@ -56,6 +56,7 @@ pub use last::last_words;
 pub(crate) use order::{MARKS, is_stamped, turned};
 pub use prefix::Record;
 pub(crate) use prefix::quotes;
+pub(crate) use reply::again;
 pub(crate) use stamp::civil_days;
 pub use stamp::order_of;
 use state::Log;

@@ -268,10 +268,25 @@ pub(crate) fn is_rest(last: &[u8], next: &[u8]) -> bool {
     };
     !mark
         && !speaks
+        && !is_sentence(text)
         && next.len() < 120
         && !text::has_date(text)
         && !prefix::strip(known.as_deref().unwrap_or(next)).fresh
         && !own(text)
+}
+
+/// Whether a writer goes on below a log: words from a large letter to a stop. The rest of a message
+/// begins in the middle of it.
+fn is_sentence(text: &[u8]) -> bool {
+    const WORDS: usize = 4;
+    let first = text.split(|b| *b == b' ').next().unwrap_or(text);
+    let large = first.first().is_some_and(u8::is_ascii_uppercase);
+    let word = |w: &[u8]| w.iter().all(|b| b.is_ascii_lowercase() || *b == b'\'');
+    let words = text.split(|b| *b == b' ').skip(1).filter(|w| !w.is_empty() && word(w)).count();
+    large
+        && word(first.get(1..).unwrap_or_default())
+        && words + 1 >= WORDS
+        && matches!(text.last(), Some(b'.' | b'!' | b'?'))
 }
 
 /// Longest line that is looked at in full.

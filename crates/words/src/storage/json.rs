@@ -96,7 +96,7 @@ pub fn json(page: &Page<'_>) -> Value {
             "depth": j.depth, "threads": j.threads,
             "queue": j.queue(),
         })).collect::<Vec<_>>(),
-        "contradictions": page.knobs.conflicts().iter().map(crate::wording::storage::conflict)
+        "contradictions": page.knobs.conflicts().iter().map(dormouse_storage::knobs::Conflict::says)
             .collect::<Vec<_>>(),
         "links": page.knobs.links, "clocks_follow_load": page.knobs.scaled,
         "drive_states": page.knobs.spinning,

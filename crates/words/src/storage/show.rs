@@ -7,7 +7,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{conflict, cure, error, ms3, row, time, waited_for};
+use crate::wording::storage::{cure, error, ms3, row, time, waited_for};
 use dormouse_base::loss::Severity;
 use dormouse_base::say;
 use dormouse_storage::knobs::Knobs;
@@ -500,7 +500,7 @@ fn contradictions(p: &mut Page, knobs: &Knobs) {
         p.wrapped(Ink::Plain, 0, 2, &of);
     }
     for c in &list {
-        p.paragraph(2, &safe(&conflict(c)));
+        p.paragraph(2, &safe(&c.says()));
     }
     for rest in rests(knobs).into_iter().filter(|r| *r != text) {
         p.paragraph(2, &safe(&rest));
