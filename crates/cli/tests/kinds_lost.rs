@@ -24,7 +24,7 @@ fn quoted(text: &str) -> String {
 fn dated(text: &str) -> String {
     let line = |l: &str| {
         let (stamp, said) = l.split_once(" elm kernel: ").expect("a line of a journal");
-        format!("[Mon {} 2031] {said}\n", stamp.replace(" 0", "  "))
+        format!("[Mon {} 2031] {said}\n", stamp.replacen(" 0", "  ", 1))
     };
     text.lines().map(line).collect()
 }

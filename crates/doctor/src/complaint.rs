@@ -15,6 +15,11 @@ const WAKES: [&str; 11] = [
 ];
 /// That nobody asked for it, or not so soon.
 const BY_ITSELF: &str = "by itself|on itself|on its own|immediately|instantly|right away|straight away|at once|right after|as soon as|spontaneously|randomly|at random|for no reason|out of nowhere|seconds later|second later|again and again|every few";
+/// That nobody asked for it, whatever the sentence is of: of these a machine that is quick is not
+/// praised.
+const UNASKED: &str = "by itself|on itself|on its own|of its own accord|spontaneously|randomly|at random|for no reason|out of nowhere|seconds later|second later|moments later|moment later";
+/// What a machine does that is there again.
+const THERE_AGAIN: &str = "comes back|came back|coming back|is back|was back|on again|back on|up again|awake again|comes on|came on|turns on|turned on|switches on|switched on|powers on|powered on|starts up|started up|boots up|resumes|resumed|resuming|wakes|woke|waking up";
 /// Somebody did ask for it.
 const BY_HAND: &str =
     "press|button|keyboard|a key|any key|open the lid|opening the lid|open it|click|touch|works";
@@ -454,6 +459,23 @@ fn denies(words: &[&str], far: usize, others: &[&str]) -> bool {
     })
 }
 
+/// Whether a machine, and not a part of it, is there again unasked: by itself, so soon, or
+/// "without me touching anything".
+fn is_unasked(lower: &str, words: &[&str]) -> bool {
+    const FAR: usize = 4;
+    let hand = |w: &str| BY_HAND.split('|').any(|h| w.starts_with(h)) || w.starts_with("interact");
+    let without = words.iter().enumerate().any(|(at, w)| {
+        *w == "without" && words[at + 1..].iter().take(FAR).any(|w| hand(w) || *w == "input")
+    });
+    let part = |w: &&str| THERE.contains(w) || matches!(*w, "fan" | "fans" | "light" | "led");
+    let asked = has(lower, BY_HAND) && !without;
+    (has(lower, UNASKED) || without)
+        && has(lower, THERE_AGAIN)
+        && !asked
+        && !words.iter().any(part)
+        && !words.contains(&"never")
+}
+
 /// Whether a sleep or its end takes long, ten seconds and more: it is what takes so long, or what
 /// follows the time.
 fn takes_long(words: &[&str]) -> bool {
@@ -504,7 +526,10 @@ pub(crate) fn complains(lower: &str) -> bool {
         && by_itself
         && !has(lower, BY_HAND)
         && !words.contains(&"never");
-    let never = denies(&words, FAR, &[]);
+    let wakes = wakes || is_unasked(lower, &words);
+    // "It never stays asleep", "the sleep does not last".
+    let lasts = (sleeps || words.contains(&"asleep")) && denies(&words, BESIDE, &["last", "hold"]);
+    let never = denies(&words, FAR, &["asleep"]) || lasts;
     // "It no longer suspends" is one, "it no longer wakes by itself" and "hangs" are none.
     let no_longer = words.windows(3).any(|w| w[0] == "no" && w[1] == "longer" && is_of_sleep(w[2]));
     if has(lower, "no longer|any more|anymore|any longer") {
@@ -547,6 +572,7 @@ pub(crate) fn complains(lower: &str) -> bool {
     let broken = times_out
         || again
         || sleeps && (is_idle(&words) || undenied(&["broken"]) || undenied(&BREAKS))
+        || has(lower, AFTER) && undenied(&BREAKS)
         || fails;
     let named = sleeps || words.iter().any(|w| is_of_sleep(w));
     // A command is called so, too.
@@ -661,6 +687,17 @@ mod tests {
             "i do not know why it does not wake up",
             "i don't have any sound, and it does not go to sleep",
             "battery empty every morning",
+            "it resumes by itself right away",
+            "it comes back at once, without me touching anything",
+            "two seconds later it is on again",
+            "the box is awake again of its own accord",
+            "it turned on for no reason",
+            "the machine never stays asleep",
+            "it does not stay asleep",
+            "the sleep does not last",
+            "suspend won't hold",
+            "it froze after wake",
+            "it crashed on wake",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -704,6 +741,15 @@ mod tests {
             "this change does not affect the wakeup of the keyboard",
             "i do not know how it goes to sleep",
             "it needs the elm driver, which does not have wakeup support",
+            "it comes back at once",
+            "it resumes instantly",
+            "two seconds later the screen is on again",
+            "the wifi comes back on its own",
+            "the fan turns on by itself",
+            "i press a key and two seconds later it is on again",
+            "it resumes by itself when i touch the keyboard",
+            "the last sleep was fine",
+            "it did not freeze after wake",
         ] {
             assert!(!complains(said), "{said}");
         }
