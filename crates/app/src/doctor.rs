@@ -3,7 +3,7 @@
 use crate::confirm::confirm;
 use crate::failure::Nothing;
 use crate::nothing::{damage_of, is_binary, what_is_there};
-use crate::subject::elsewhere;
+use crate::subject::{elsewhere, of_table};
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Cycle, Outcome};
@@ -112,8 +112,12 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
                 "; {says} in line {line}, and whether a sleep was under way there it does not show"
             );
         }
-        why += elsewhere(given).unwrap_or_default();
-        why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
+        let form = elsewhere(given);
+        let table = if logged || form.is_some() { None } else { of_table(given) };
+        why += &form.unwrap_or_default();
+        why += &table.unwrap_or_else(|| {
+            "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it".into()
+        });
         return Err(Nothing(what + &why).into());
     }
     // Beside others that speak, they are said to be there and are not judged.

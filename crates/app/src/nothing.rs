@@ -45,7 +45,7 @@ pub fn nothing_in<'a>(
              tune or lab run",
         );
     } else if let Some(form) = elsewhere(given) {
-        out.push_str(form);
+        out.push_str(&form);
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \

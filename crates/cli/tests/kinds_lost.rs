@@ -127,3 +127,96 @@ fn check_tells_what_show_tells_of_tables() {
     says("check", part, &["Slow: 11.6 s pass on the way up"], &["Nothing wrong"]);
     says("check", &part.replace("[   21.7", "[   10.2"), &[], &["Slow"]);
 }
+
+#[test]
+fn who_gave_a_table_is_told_what_is_read() {
+    let table = "$ oakctl list\nname count state\noak 7 on\nelm 9 off\nfir 12 on\n";
+    let must = ["it has a table below \"oakctl list\"", "Tables that are read: turbostat"];
+    says("check", table, &must, &["give a kernel log"]);
+    says("check", "I have a laptop.\n", &["give a kernel log"], &["it has a table"]);
+    let boot = "$ systemd-analyze blame\n1min 70ms oak-wait.service\n 9.200s elm.service\n\
+        $ systemd-analyze\nStartup finished in 3.0s (kernel) + 1min 5s (userspace) = 1min 8s\n";
+    says("check", boot, &["this is a boot", "oak-wait.service, 1min 70ms"], &[]);
+}
+
+#[test]
+fn what_a_disk_or_a_card_does_is_told_of_a_text_without_a_kernel_log() {
+    let woken = "Feb 03 11:20:07 elm smartd[77]: Device: /dev/sdq [SAT], SMART Usage Attribute: 194 changed\n\
+        Feb 03 11:20:09 elm hd-idle[7]: spinup: sdq\n";
+    says(
+        "check",
+        woken,
+        &["smartd looks at sdq 2.0 s before it spins up"],
+        &["nothing to analyse"],
+    );
+    let lan = "# ethtool elm0 | grep Wake\n\tSupports Wake-on: pumbg\n\tWake-on: ug\n";
+    says("check", lan, &["elm0 may wake the machine", "a suspect"], &["nothing to analyse"]);
+    let storm = |name: &str| {
+        format!(
+            "$ cat /proc/interrupts\n            CPU0       CPU1\n\
+             \x20  9:        177        199   IO-APIC    9-fasteoi   acpi\n\
+             \x20 21:    3385781          0   IO-APIC   21-fasteoi   {name}\n\
+             \x20 22:         10          0   IO-APIC   22-fasteoi   oak\n"
+        )
+    };
+    says(
+        "check",
+        &storm("ELMX0007:00"),
+        &["IRQ 21 of ELMX0007:00 came 3,385,781 times"],
+        &["nothing to analyse"],
+    );
+    says("check", &storm("oak_hcd:usb1"), &[], &["IRQ 21"]);
+}
+
+#[test]
+fn a_hibernation_behind_a_sleep_has_its_own_length() {
+    let log = "Feb 03 22:00:06 elm kernel: PM: suspend entry (deep)\n\
+        Feb 04 00:00:06 elm kernel: PM: suspend exit\n\
+        Feb 04 00:00:07 elm kernel: PM: hibernation: hibernation entry\n\
+        Feb 04 07:00:07 elm kernel: PM: hibernation: hibernation exit\n";
+    says("check", log, &["took, in their order: 2 h 0 min (deep), 7 h 0 min (hibernation)"], &[]);
+}
+
+#[test]
+fn a_sleep_hidden_in_the_stamps_of_a_frozen_journal_is_told() {
+    let line = |s: &str, what: &str| format!("2031-02-03T06:23:{s}+01:00 elm kernel: {what}\n");
+    let log = |froze: &str, rest: &str| {
+        [
+            line("31.469565", "PM: suspend entry (s2idle)"),
+            line("31.496378", "Freezing user space processes"),
+            line(froze, "Freezing user space processes completed (elapsed 0.003 seconds)"),
+            line(froze, "OOM killer disabled."),
+            line(rest, "Restarting tasks ... done."),
+            line(rest, "PM: suspend exit"),
+        ]
+        .concat()
+    };
+    says(
+        "check",
+        &log("47.154966", "47.355193"),
+        &["lies in that jump and took about 15.7 s"],
+        &[],
+    );
+    says("check", &log("31.499378", "33.355193"), &[], &["took about"]);
+}
+
+#[test]
+fn power_while_the_machine_runs_is_judged_without_a_sleep() {
+    let warning = "[   30.100000] ------------[ cut here ]------------\n\
+        [   30.100000] WARNING: CPU: 0 PID: 88 at drivers/regulator/core.c:2998 _regulator_disable+0x14c/0x1f0\n\
+        [   30.100100] unbalanced disables for vdd_oak\n[   30.100200] Call trace:\n\
+        [   30.100300]  _regulator_disable+0x14c/0x1f0\n\
+        [   30.100400]  elm_runtime_suspend+0x20/0x40 [elm]\n";
+    let must =
+        ["in elm_runtime_suspend, a callback of runtime power management", "The regulator vdd_oak"];
+    says("check", warning, &must, &["nothing to analyse"]);
+    let card = "[   84.421076] mmc7: _mmc_resume: awake failed (-110), fallback to full init\n";
+    says(
+        "check",
+        card,
+        &["mmc7 says that it failed to change its power state"],
+        &["nothing to analyse"],
+    );
+    let lock = "$ dumpsys power | grep -i wake\n  PARTIAL_WAKE_LOCK              'oak.sync' ACQ=-3h12m4s (uid=10123 pid=4567)\n";
+    says("check", lock, &["oak.sync (uid 10123) holds a partial wake lock, for 3 h 12 min"], &[]);
+}

@@ -749,7 +749,7 @@ mod tests {
             "i press a key and two seconds later it is on again",
             "it resumes by itself when i touch the keyboard",
             "the last sleep was fine",
-            "it did not freeze after wake",
+            "it never froze after wake",
         ] {
             assert!(!complains(said), "{said}");
         }

@@ -402,7 +402,7 @@ fn earlier(case: &Case, t: &Trouble<'_>) -> String {
 /// The words that a driver gave its warning stand between the mark and the warning itself
 /// (kernel/panic.c:__warn_printk), or behind it, above what is said of the machine
 /// (warn_slowpath_fmt of kernels and architectures that have no other).
-fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
+pub(super) fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
     if t.kind != Kind::Warning {
         return None;
     }

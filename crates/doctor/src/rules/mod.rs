@@ -1,6 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
+mod at_run_time;
 mod back;
 mod clock;
 pub(crate) mod columns;
@@ -22,6 +23,7 @@ pub(crate) mod hung;
 mod image;
 pub(crate) mod irq;
 pub(crate) mod knob;
+mod lan;
 mod libc;
 mod limited;
 mod line;
@@ -48,6 +50,7 @@ mod sata;
 pub(crate) mod silent;
 mod source;
 mod spm;
+mod spun;
 mod stuck;
 mod swap;
 pub(crate) mod sync;
@@ -67,7 +70,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 47] = [
+pub(crate) const ALL: [Rule; 50] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -103,6 +106,8 @@ pub(crate) const ALL: [Rule; 47] = [
     silent::judge,
     medium::judge,
     parked::judge,
+    spun::judge,
+    lan::judge,
     waited::judge,
     lost::judge,
     patch::judge,
@@ -113,6 +118,7 @@ pub(crate) const ALL: [Rule; 47] = [
     looped::judge,
     versions::judge,
     drawn::judge,
+    at_run_time::judge,
     verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,

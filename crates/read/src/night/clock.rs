@@ -9,20 +9,28 @@ use std::sync::LazyLock;
 /// What begins a sleep in a log, and what ends it: the kernel's lines, and those of
 /// systemd-sleep (src/sleep/sleep.c), which hibernates with the same words. Tasks are started
 /// again last.
-const MARKS: [(&[u8], bool); 6] = [
+const MARKS: [(&[u8], bool); 8] = [
     // logind (src/login/logind-action.c), where somebody left the kernel's word out.
     (b"The system will suspend now", true),
     (b"suspend entry", true),
     (b"Performing sleep operation 'suspend", true),
     (b"suspend exit", false),
+    (b"hibernation entry", true),
+    (b"hibernation exit", false),
     (b"System returned from sleep operation 'suspend", false),
     (b"Restarting tasks", false),
 ];
 
 /// What each of these lines has: most lines of a long log have none.
-static COMMON: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
-    [&b"suspend e"[..], b"sleep operation", b"Restarting tasks", b"will suspend now"]
-        .map(Finder::new)
+static COMMON: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+    [
+        &b"suspend e"[..],
+        b"hibernation e",
+        b"sleep operation",
+        b"Restarting tasks",
+        b"will suspend now",
+    ]
+    .map(Finder::new)
 });
 
 /// What services say when a machine is back: NetworkManager (src/core/nm-manager.c:

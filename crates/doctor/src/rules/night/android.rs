@@ -1,7 +1,9 @@
 //! Whether a phone slept while its screen was off, by Android's own counts.
 
 use crate::case::Case;
+use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::Message;
 use crate::night::android::{Battery, Kind};
 use crate::night::{Fact, Item};
 use dormouse_base::say;
@@ -21,6 +23,77 @@ fn span(ms: u64) -> String {
 
 /// So many of a list are named.
 const NAMED: usize = 3;
+
+/// Who holds a partial wake lock for so long does not let the phone sleep, in s. Android itself calls
+/// one long from a minute on. Ours.
+const LOCKED: u64 = 600;
+
+/// `3h12m4s`, as Android prints how long something was (frameworks/base, TimeUtils.java:
+/// formatDurationLocked), in s.
+fn duration(text: &str) -> Option<u64> {
+    let text = text.trim_start_matches(['-', '+']);
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let (mut seconds, mut number) = (0u64, String::new());
+    let mut letters = text[..end].chars().peekable();
+    while let Some(c) = letters.next() {
+        if c.is_ascii_digit() {
+            number.push(c);
+            continue;
+        }
+        let n: u64 = std::mem::take(&mut number).parse().ok()?;
+        let unit = match c {
+            'd' => 86_400,
+            'h' => 3_600,
+            'm' if letters.peek() == Some(&'s') => return Some(seconds),
+            'm' => 60,
+            's' => 1,
+            _ => return None,
+        };
+        seconds = seconds.checked_add(n.checked_mul(unit)?)?;
+    }
+    number.is_empty().then_some(seconds)
+}
+
+/// Partial wake locks that are held since long, as `dumpsys power` lists them (frameworks/base,
+/// PowerManagerService.java, WakeLock.toString: `PARTIAL_WAKE_LOCK 'NAME' ACQ=-3h12m4s (uid=…`).
+fn locks(case: &Case, out: &mut Vec<Finding>) {
+    const WORD: &str = "PARTIAL_WAKE_LOCK";
+    let of = |m: &'_ Message| {
+        let rest = m.text.trim_start().strip_prefix(WORD)?.trim_start().strip_prefix('\'')?;
+        let (name, rest) = rest.split_once('\'')?;
+        let held = duration(rest.split_once("ACQ=")?.1)?;
+        let uid = rest.split_once("uid=").map(|u| u.1);
+        let digit = |c: char| !c.is_ascii_digit();
+        let uid = uid.and_then(|u| u.split(digit).next()).filter(|u| !u.is_empty());
+        Some((held, name.to_string(), uid.map(String::from)))
+    };
+    let said = case.messages.having(WORD).map(|(_, m)| m);
+    let mut all: Vec<_> =
+        said.filter_map(|m| Some((of(m)?, m))).filter(|l| l.0.0 >= LOCKED).collect();
+    all.sort_by_key(|l| std::cmp::Reverse(l.0.0));
+    let Some(((held, name, uid), first)) = all.first() else { return };
+    let uid = uid.as_ref().map_or(String::new(), |u| format!(" (uid {u})"));
+    let more: Vec<String> = all
+        .iter()
+        .skip(1)
+        .take(NAMED - 1)
+        .map(|((held, name, _), _)| format!("{name}, {}", span(held.saturating_mul(1_000))))
+        .collect();
+    let more = match more.is_empty() {
+        true => String::new(),
+        false => format!(" Others that were held for long: {}.", more.join("; ")),
+    };
+    out.push(
+        Finding::new(("night-lock-held", Area::Mode, Level::Risk), Confidence::Certain)
+            .says(format!(
+                "{name}{uid} holds a partial wake lock, for {} when it was looked at. While one is held Android does not suspend.{more}",
+                span(held.saturating_mul(1_000))
+            ))
+            .look("Ask the app of that uid (dumpsys package, uid), or stop it: am force-stop PACKAGE. What plays or loads may need it.")
+            .times(all.len())
+            .shown_by(lines([*first])),
+    );
+}
 
 /// What woke it, and what ended tries to sleep, as Android counts them since the last charge.
 fn reasons(case: &Case, out: &mut Vec<Finding>) {
@@ -127,6 +200,7 @@ fn refuses(reason: &str) -> Option<(&str, i32)> {
 }
 
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    locks(case, out);
     held(case, out);
     longest(case, out);
     if !out.iter().any(|f| f.id == "night-awake") {
@@ -327,5 +401,25 @@ mod tests {
         assert!(judged(apps)[0].sentence.contains("u0a3 sync held it"));
         let none = vec![off(120, 100), held(Kind::Kernel, "wl", 9, 9)];
         assert!(judged(none)[0].sentence.contains("No wake lock explains it"));
+    }
+
+    #[test]
+    fn a_partial_wake_lock_that_is_held_for_long_is_told() {
+        let told = |rows: &[&str]| {
+            let mut out = Vec::new();
+            locks(&Case::shown(rows), &mut out);
+            out.pop().map(|f| f.sentence)
+        };
+        let long =
+            "  PARTIAL_WAKE_LOCK              'oak.sync' ACQ=-2h7m3s450ms LONG (uid=10077 pid=7)";
+        let short = "  PARTIAL_WAKE_LOCK              'elm' ACQ=-2s (uid=1041 pid=0)";
+        let said = told(&[short, long]).expect("told");
+        assert!(said.starts_with("oak.sync (uid 10077) holds a partial wake lock, for 2 h 7 min"));
+        assert!(!said.contains("elm"), "{said}");
+        assert_eq!(told(&[short]), None);
+        let screen = "  SCREEN_BRIGHT_WAKE_LOCK        'oak' ACQ=-2h7m3s (uid=10077 pid=7)";
+        assert_eq!(told(&[screen, "I hold a PARTIAL_WAKE_LOCK for 3h"]), None);
+        assert_eq!(duration("-1d2h"), Some(93_600));
+        assert_eq!((duration("-450ms"), duration("-x")), (Some(0), None));
     }
 }

@@ -494,19 +494,45 @@ fn can_storm(line: &str, names: &str) -> bool {
         && (is_pin_controller(names) || names.split(", ").any(|n| n == "acpi"))
 }
 
+/// Whether an interrupt is of a device that ACPI alone names, such as `ABCD0123:00` (drivers/acpi/
+/// scan.c:acpi_device_set_name, 6.12), on a line that stays raised until somebody handles it. Buses
+/// and cards that are busy have names that their drivers gave them.
+fn may_storm(chip: &str, line: &str, names: &str) -> bool {
+    let level = line.ends_with("fasteoi") || line.ends_with("level");
+    let of_acpi = names.split_once(':').is_some_and(|(id, number)| {
+        let (vendor, product) = id.split_at_checked(id.len().saturating_sub(4)).unwrap_or_default();
+        number.len() == 2
+            && number.bytes().all(|b| b.is_ascii_hexdigit())
+            && (3..=4).contains(&vendor.len())
+            && vendor.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            && product.bytes().all(|b| b.is_ascii_hexdigit())
+    });
+    chip.contains("IO-APIC") && level && of_acpi
+}
+
 /// One interrupt that came far more often than all others.
 fn storm(case: &Case, out: &mut Vec<Finding>) {
-    let mut rows: Vec<(u64, &Item, u32, &str, bool)> = owners(case)
+    let mut rows: Vec<(u64, &Item, u32, &str, [bool; 2])> = owners(case)
         .filter_map(|(i, o)| match o {
-            Owner::Interrupt { number, names, count, line, .. } => {
-                Some((*count, i, *number, names.as_str(), can_storm(line, names)))
+            Owner::Interrupt { number, names, count, line, chip } => {
+                let can = [can_storm(line, names), may_storm(chip, line, names)];
+                Some((*count, i, *number, names.as_str(), can))
             }
             _ => None,
         })
         .collect();
     rows.sort_by_key(|r| std::cmp::Reverse(r.0));
-    let [(most, item, number, names, true), next, ..] = rows[..] else { return };
-    if most < MANY || most / next.0.max(1) < STORM {
+    let [(most, item, number, names, can), next, ..] = rows[..] else { return };
+    if most < MANY || most / next.0.max(1) < STORM || can == [false; 2] {
+        return;
+    }
+    if !can[0] {
+        let f = Finding::new(("wake-storm", Area::Mode, Level::Note), Confidence::Guess)
+            .says(format!("IRQ {number} of {names} came {} times, more than {STORM} times as often as any other line of the table. If nobody uses what is behind it, it storms, and an interrupt that is pending ends a sleep at once.", say::grouped(most)))
+            .look("Watch whether the count grows while the machine is idle: watch -d cat /proc/interrupts. Unbind its driver to try.")
+            .of_devices([Device { name: names.into(), driver: String::new() }])
+            .shown_by([Evidence::from(item), Evidence::from(next.1)]);
+        out.push(f);
         return;
     }
     let pins = if is_pin_controller(names) {
@@ -613,6 +639,13 @@ mod tests {
         out.clear();
         judge(&case(vec![row(7, "INT34C6:00", 3_000_000), row(16, "idma64.0", 90_000)]), &mut out);
         assert!(out.is_empty());
+        judge(&case(vec![row(7, "ELMX0007:00", 3_000_000), row(16, "idma64.0", 12)]), &mut out);
+        assert_eq!((out[0].id, out[0].confidence), ("wake-storm", Confidence::Guess));
+        out.clear();
+        for busy in ["oak_hcd:usb1", "elm0", "elm:00", "ELMX0007:00, oak"] {
+            judge(&case(vec![row(7, busy, 3_000_000), row(16, "idma64.0", 12)]), &mut out);
+            assert!(out.is_empty(), "{busy}: {out:?}");
+        }
     }
 
     #[test]

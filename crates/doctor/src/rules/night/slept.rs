@@ -4,9 +4,10 @@ use super::turns;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::message::{Message, timekeeping};
+use crate::message::{Message, seconds, timekeeping};
 use crate::night::{Fact, Item};
-use crate::rules::wake;
+use crate::rules::{abort, wake};
+use crate::stage::passed;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
@@ -158,6 +159,55 @@ fn parts(case: &Case, out: &mut Vec<Finding>) {
     out.push(f);
 }
 
+/// How far the stamps of an attempt jump while tasks freeze, in ms, beside what the kernel says that
+/// took (kernel/power/process.c:try_to_freeze_tasks, 6.12), and the line behind the jump: whoever
+/// keeps the log was frozen with them, and wrote the rest when he ran again (systemd,
+/// src/journal/journald-kmsg.c). The sleep lies in that jump.
+fn hidden<'a>(case: &'a Case, a: &Attempt) -> Option<(i64, &'a Message)> {
+    const REST: Ns = Ns::from_ms(2_000);
+    if !a.closed || a.inside || abort::ended_early(case, a) {
+        return None;
+    }
+    let of_keeper = |m: &&Message| m.time.map_or(m.second.is_some(), |t| t > Ns::CALENDAR);
+    let kernel = case.of(a).iter().filter(|m| m.trust.is_of_a_kernel());
+    let said: Vec<&Message> = kernel.filter(of_keeper).collect();
+    let begins = |m: &Message| ["Freezing ", "Filesystems sync: "].iter().any(|w| m.says(w));
+    let jump = |w: &[&'a Message]| {
+        let took = w[1].says("Freezing ").then(|| w[1].after("(elapsed ")).flatten()?;
+        let by = passed(w[0], w[1])? - seconds(took)?;
+        (begins(w[0]) && by.0 >= FEW_SECONDS * 1_000_000).then_some((by.0 / 1_000_000, w[1]))
+    };
+    let (by, at) = said.windows(2).find_map(jump)?;
+    passed(at, said.last()?).filter(|rest| *rest <= REST)?;
+    Some((by, at))
+}
+
+/// Sleeps that such jumps alone show.
+fn jumped(case: &Case) -> Option<Finding> {
+    let all: Vec<(i64, &Message)> = case.attempts.iter().filter_map(|a| hidden(case, a)).collect();
+    let whole = case.attempts.iter().filter(|a| !a.inside).count() == all.len();
+    let list: Vec<String> = all.iter().take(LISTED).map(|l| span(l.0)).collect();
+    let more = all.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let sleeps = match all.len() {
+        0 => return None,
+        _ if !whole => return None,
+        1 => format!("the sleep of the text lies in that jump and took about {}", list[0]),
+        n => format!(
+            "the {n} sleeps of the text lie in such jumps and took, in their order, about {}{more}",
+            list.join(", ")
+        ),
+    };
+    Some(
+        Finding::new(("night-slept", Area::Mode, Level::Note), Confidence::Likely)
+            .says(format!(
+                "Whoever keeps the log was frozen with the tasks, and his stamps jump there: {sleeps}, \
+                 with the way of its devices down and up."
+            ))
+            .shown_by(all.iter().take(LISTED).map(|l| Evidence::from(l.1))),
+    )
+}
+
 /// Whether the lines of an attempt prove that the machine slept for as long as they are apart:
 /// its end is there, and it was not given up before devices went down
 /// (drivers/base/power/wakeup.c:pm_print_active_wakeup_sources, 6.12). What is frozen before a sleep may
@@ -190,6 +240,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     let least = if is_bare(case) { FEW_SECONDS } else { NIGHT };
     if !all.iter().any(|l| l.1 >= least) {
+        let told = out.iter().any(|f| f.id.starts_with("night-") || wake::names_a_waker(f));
+        if let Some(f) = jumped(case).filter(|_| !told) {
+            return out.push(f);
+        }
         parts(case, out);
         return short(case, out);
     }
@@ -223,4 +277,40 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .shown_by(shown)
         .shown_by(users.iter().take(1).filter(|_| all.len() == 1).map(|u| u.1.shown()));
     out.push(f);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of an attempt whose freezing of tasks ends `frozen` ms after its begin, and
+    /// whose exit comes `rest` ms behind that.
+    fn told(frozen: i64, rest: i64, middle: &str) -> Option<String> {
+        // Of the calendar.
+        const DAY: i64 = 1_900_000_000_000;
+        let froze = DAY + frozen;
+        let log = [
+            (DAY, "PM: suspend entry (s2idle)"),
+            (DAY + 10, "Freezing user space processes"),
+            (froze, "Freezing user space processes completed (elapsed 0.002 seconds)"),
+            (froze + 1, middle),
+            (froze + rest, "PM: suspend exit"),
+        ];
+        let mut case = Case::of_log(&log);
+        case.attempts.push(Attempt { end: log.len(), closed: true, ..Attempt::default() });
+        jumped(&case).map(|f| f.sentence)
+    }
+
+    #[test]
+    fn a_sleep_in_the_jump_of_a_keeper_who_was_frozen_is_told() {
+        let said = told(14_010, 200, "OOM killer disabled.").expect("a sleep");
+        assert!(
+            said.contains("the sleep of the text lies in that jump and took about 14.0 s"),
+            "{said}"
+        );
+        assert_eq!(told(1_000, 200, "OOM killer disabled."), None, "no jump");
+        assert_eq!(told(14_010, 9_000, "OOM killer disabled."), None, "he ran meanwhile");
+        let refused = "PM: Some devices failed to suspend, or early wake event detected";
+        assert_eq!(told(14_010, 200, refused), None);
+    }
 }
