@@ -179,6 +179,8 @@ const SPINS: &str = "disk-no-spin-down";
 const LATE: &str = "late-wakeup";
 /// A controller that had an error and was set up anew.
 const HOST: &str = "host-died";
+/// An interrupt that may storm.
+const STORM: &str = "wake-storm";
 /// A report without a cycle.
 const CHECKS: &str = "night-no-cycle";
 /// A supplier that keeps on what a consumer without a driver may need.
@@ -239,7 +241,11 @@ impl Report {
             (_, Level::Note, None) if is_cold(f) => First::Answer(f),
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
-            (MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER, Level::Note, None) => {
+            (
+                MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM,
+                Level::Note,
+                None,
+            ) => {
                 First::NotJudged(f)
             }
             // A sleep without an end in the text is none that went well.

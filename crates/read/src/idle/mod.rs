@@ -14,6 +14,7 @@
 //! | `late` | how late wake-ups came, by tests: cyclictest, `rtla timerlat` |
 //! | `monitor` | tables of `cpupower monitor` |
 //! | `powertop` | the screen of powertop 1.x |
+//! | `powerstats` | the table of idle states of powertop 2.x |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state |
 //! | `turbostat` | tables of turbostat |
@@ -34,6 +35,7 @@ pub mod fio;
 mod labelled;
 mod late;
 mod monitor;
+mod powerstats;
 mod powertop;
 mod sysfs;
 mod table;
@@ -352,6 +354,9 @@ impl IdleReading {
         }
         if powertop::is_powertop(&text, asked) {
             powertop::read(name, &text, &mut self.runs, &mut self.losses);
+        }
+        if powerstats::is_table(asked) {
+            powerstats::read(name, &text, &mut self.runs);
         }
         by_machine(&mut self.runs[runs..]);
         let tests = self.late.len();

@@ -181,8 +181,16 @@ struct Splitter {
 /// Whether a line that begins as a comment of a trace is the prompt of root, with a command
 /// that reads a file or writes one.
 fn is_prompt(line: &[u8]) -> bool {
-    let commands: [&[u8]; 7] =
-        [b"# cat /", b"# more /", b"# less /", b"# head /", b"# tail /", b"# grep ", b"# echo "];
+    let commands: [&[u8]; 8] = [
+        b"# cat /",
+        b"# more /",
+        b"# less /",
+        b"# head /",
+        b"# tail /",
+        b"# grep ",
+        b"# echo ",
+        b"# ethtool ",
+    ];
     commands.iter().any(|c| line.starts_with(c))
 }
 
