@@ -80,10 +80,12 @@ fn table(text: &str) -> Option<String> {
         first.is_some() && w.iter().all(|l| words(l) == first)
     };
     let at = lines.windows(ROWS).position(like)?;
-    let command = |l: &&&str| {
-        l.strip_prefix("$ ")
-            .or(l.strip_prefix("# "))
-            .is_some_and(|c| c.starts_with(|c: char| c.is_ascii_lowercase() || c == '/'))
+    // A title in Markdown begins as the prompt of root does, and has words alone.
+    let signs = |c: &str| c.contains(['/', '-', '|', '.']);
+    let command = |l: &&&str| match (l.strip_prefix("$ "), l.strip_prefix("# ")) {
+        (Some(c), _) => c.starts_with(|c: char| c.is_ascii_lowercase() || c == '/'),
+        (None, Some(c)) => c.starts_with(|c: char| c.is_ascii_lowercase()) && signs(c),
+        (None, None) => false,
     };
     let above = lines[..at].iter().rev().take(12).find(command);
     Some(above.map_or(String::new(), |l| l[2..].trim().chars().take(80).collect()))
@@ -176,6 +178,7 @@ mod tests {
             Some("oakctl list")
         );
         assert_eq!(table(rows).as_deref(), Some(""));
+        assert_eq!(table(&format!("# what my oak said\n{rows}")).as_deref(), Some(""));
         assert_eq!(table("I saw this.\nThen I slept well.\nIt was fine then.\n"), None);
         assert_eq!(table("oak 7 on\nelm 9 off\n"), None);
     }

@@ -245,9 +245,7 @@ impl Report {
                 MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM,
                 Level::Note,
                 None,
-            ) => {
-                First::NotJudged(f)
-            }
+            ) => First::NotJudged(f),
             // A sleep without an end in the text is none that went well.
             (_, Level::Note, None) if self.sleeps.last().is_some_and(|s| !s.closed) => {
                 First::NotJudged(f)

@@ -12,6 +12,7 @@
 //! | `fault` | what settings of drives prove to be wrong |
 //! | `held` | what keeps devices awake, and what wakes them for nothing |
 //! | `knobs` | settings as sysfs says them, and which contradict each other |
+//! | `conflict` | what contradicting settings say, as a sentence |
 //! | `beside` | requests of two traces beside each other |
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |

@@ -1,6 +1,5 @@
-//! What goes wrong with power while the machine runs, in the kernel's own words: warnings in
-//! callbacks of runtime power management, regulators and clocks that are switched off once too
-//! often, devices that do not wake from a sleep of their own.
+//! What goes wrong with power while the machine runs, in the kernel's own words: regulators and
+//! clocks that are switched off once too often, devices that do not wake from a sleep of their own.
 
 use super::abort::owner;
 use super::crash::reason;
@@ -52,17 +51,16 @@ fn callback(t: &Trouble<'_>) -> Option<String> {
     all.next().map(String::from)
 }
 
-/// A warning in such a callback, or of such a count, that no rule of sleeps told of.
+/// A warning of such a count that no rule of sleeps told of.
 fn warned(case: &Case, out: &mut Vec<Finding>) {
     let told = |t: &Trouble<'_>, out: &[Finding]| {
         let range = case.messages[t.at].line..=case.messages[t.end - 1].line;
         out.iter().flat_map(|f| &f.evidence).any(|e| range.contains(&e.line))
     };
-    let of = |t: &Trouble<'_>| -> Option<(Option<String>, Option<String>)> {
+    let of = |t: &Trouble<'_>| {
         let behind = || case.messages.get(t.at + 1);
-        let said = reason(case, t).or_else(behind).and_then(|m| count(&m.text));
-        let callback = callback(t);
-        (said.is_some() || callback.is_some()).then_some((said, callback))
+        let said = reason(case, t).or_else(behind).and_then(|m| count(&m.text))?;
+        Some((said, callback(t)))
     };
     let all = troubles(&case.messages);
     let warnings = all.iter().filter(|t| t.kind == Kind::Warning && !told(t, out));
@@ -73,13 +71,12 @@ fn warned(case: &Case, out: &mut Vec<Finding>) {
         (None, p) if p.is_empty() => p,
         (None, p) => format!(" {p}"),
     };
-    let said = said.map_or(String::new(), |s| format!(" {s}"));
     let behind = case.messages.get(t.at + 1).filter(|m| count(&m.text).is_some());
     let own = reason(case, t).or(behind);
     let why = own.map_or(String::new(), |m| format!("It says: \"{}\"", m.text.trim()));
     out.push(
         Finding::new(("rpm-warning", Area::Rpm, Level::Risk), Confidence::Certain)
-            .says(format!("The kernel warned{place}.{said}"))
+            .says(format!("The kernel warned{place}. {said}"))
             .because(why)
             .look("Somebody lets go of it once too often, or never took it: look for an error path, or a suspend without its resume, in the driver that the functions belong to.")
             .of_function(callback.as_deref().or(t.culprit().map(|f| f.function.as_str())))
