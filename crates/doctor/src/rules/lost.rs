@@ -196,7 +196,7 @@ fn found(
             "{who} {}{often}{}: \"{}\".{too}{back}{late}{why}",
             sign.what,
             place.words(),
-            shown.text.trim()
+            shown.text.trim().trim_end_matches('.')
         ))
         .look("Look whether it works afterwards; who maintains its driver wants the lines around that one, and whether it happens behind each sleep.")
         .times(all.len())
