@@ -175,17 +175,11 @@ impl Pass {
         let of_trace = part.format == Format::Ftrace && (words || traces != Traces::None);
         let beside = of_trace.then(Beside::default);
         let of_log = part.format == Format::KernelLog && (words || wanted.sleep);
-        // Where its places are no lines it may be packed, so that no look at the bytes tells.
-        let lines_of_text = part.format == Format::Ftrace;
-        let marks = part.format.is_trace() && (!lines_of_text || way::has_marks(bytes));
-        let mut traced = (wanted.heard && marks).then(|| Traced::of(!lines_of_text));
         let quotes = of_log && Beside::is_trace(bytes);
         let quoted = quotes.then(|| Beside::of(bytes));
         let log = quoted.as_deref().map(|text| part.with(text));
         let log = log.as_ref().unwrap_or(posted);
-        let beside = self.events(part, log, traces, requests, lines, beside, traced.as_mut());
-        let marks = traced.map(Traced::steps).unwrap_or_default();
-        self.out.heard.extend(Heard::of_marks(part.source.name, marks));
+        let beside = self.events(part, log, traces, requests, lines, beside);
         let beside = beside.or(quoted);
         let said = beside.as_deref().unwrap_or(posted.source.bytes);
         if wanted.power {
@@ -212,7 +206,6 @@ impl Pass {
         requests: bool,
         lines: Option<crate::ftrace::Scanned<'_>>,
         mut beside: Option<Beside>,
-        traced: Option<&mut Traced>,
     ) -> Option<Vec<u8>> {
         let sleeps = traces == Traces::Now;
         let tables = if sleeps { self.out.idle.tables_beside(part) } else { None };
@@ -220,6 +213,10 @@ impl Pass {
         let mut storage = if requests { self.storage.sink(part) } else { None };
         let system = self.wanted.sleep && lines.is_none() && part.format.is_trace();
         let mut losses = Losses::default();
+        // Where its places are no lines it may be packed, so that no look at the bytes tells.
+        let binary = part.format != Format::Ftrace;
+        let marks = part.format.is_trace() && (binary || way::has_marks(part.source.bytes));
+        let mut traced = (self.wanted.heard && marks).then(|| Traced::of(binary));
         {
             let mut sinks: Vec<&mut dyn EventSink> = Vec::new();
             if let Some((_, sink)) = &mut idle {
@@ -231,7 +228,7 @@ impl Pass {
             if let Some(sink) = &mut beside {
                 sinks.push(sink);
             }
-            if let Some(sink) = traced {
+            if let Some(sink) = &mut traced {
                 sinks.push(sink);
             }
             let heard = self.wanted.heard.then_some(&mut self.out.heard);
@@ -255,6 +252,8 @@ impl Pass {
                 }
             }
         }
+        let steps = traced.map(Traced::steps).unwrap_or_default();
+        self.out.heard.extend(Heard::of_marks(part.source.name, steps));
         let beside = beside.map(Beside::text);
         let text = beside.as_deref().filter(|_| traces != Traces::None);
         let states = text.is_some_and(|text| self.out.idle.beside(part, text));

@@ -89,13 +89,12 @@ impl EventSink for Traced {
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         match event {
             TraceEvent::SuspendResume { action, begin, .. } => match (action, begin) {
+                // The tasks of a sleep are frozen behind its begin.
+                (b"freeze_processes", true) if self.open.is_some() => {}
                 (b"suspend_enter" | b"freeze_processes", true) => {
-                    // The tasks of a sleep are frozen behind its begin.
-                    if action == b"suspend_enter" || self.open.is_none() {
-                        self.end(false);
-                        self.open = Some((self.steps.len(), false));
-                        self.put(stamp, Kind::Entry, &[action, b" begins"].concat());
-                    }
+                    self.end(false);
+                    self.open = Some((self.steps.len(), false));
+                    self.put(stamp, Kind::Entry, &[action, b" begins"].concat());
                 }
                 (b"machine_suspend", true) => {
                     if let Some(open) = &mut self.open {
