@@ -526,6 +526,11 @@ pub(crate) fn by_name(frames: &[Frame]) -> Option<Stage> {
     frames.iter().find_map(of_a_driver)
 }
 
+/// Which way a callback of this name goes.
+pub(crate) fn goes(function: &str) -> Option<Direction> {
+    way_of(function).map(|w| w.0)
+}
+
 /// The way that the name of any callback tells, in a sleep of which the text has no more: what
 /// runs at run time has names of its own, and so has who asks for a sleep.
 pub(crate) fn by_callback(f: &Frame) -> Option<Stage> {

@@ -9,7 +9,7 @@ use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
-use crate::rules::hung::{Reached, of_the_kernel};
+use crate::rules::hung::{Reached, calls_up, of_the_kernel};
 use crate::rules::night::{turns, woke};
 use crate::rules::reset;
 use crate::stage;
@@ -82,8 +82,10 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         .filter(|t| !names(t.1).any(|n| found.iter().any(|f| f.sentence.contains(n))));
     let mut words = Vec::new();
     if let Some((first, _, reached)) = &cut {
+        let up = reached.is_some() && last_is_up(case);
+        let place = if up { "breaks off while devices come back" } else { "ends on the way down" };
         words.push(format!(
-            "The last attempt of the text (line {}) ends on the way down: whether the machine came back from it is not there.{}",
+            "The last attempt of the text (line {}) {place}: whether the machine came back from it is not there.{}",
             first.line,
             reached.as_ref().map_or(String::new(), Reached::words)
         ));
@@ -200,6 +202,12 @@ fn ends_down<'a>(case: &'a Case, a: &Attempt) -> Option<(&'a Message, &'a Messag
     let back = |s: &Step| matches!(s.kind, Kind::Back | Kind::Thawed | Kind::Ended);
     let ended = ended || case.way.steps.iter().any(|s| s.line > first.line && back(s));
     (!ended).then_some((first, said.next_back().unwrap_or(first)))
+}
+
+/// Whether callbacks of the way back began in the last attempt.
+fn last_is_up(case: &Case) -> bool {
+    let last = case.attempts.iter().rfind(|a| !a.inside);
+    last.is_some_and(|a| case.of(a).iter().any(calls_up))
 }
 
 /// The last message of a log that ends while devices are shut down behind a written image, and

@@ -2,7 +2,6 @@
 //! back; and what such a log tells of how far they came.
 
 use super::abort::{gives_up, owner};
-use super::reset::mode;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::complaint;
@@ -125,9 +124,18 @@ fn goes_on(m: &Message) -> bool {
         && (message || goes_off(m) || formats::all().recognise(&m.text).is_some())
 }
 
+/// Whether a callback of the way back begins.
+pub(crate) fn calls_up(m: &Message) -> bool {
+    let called = m.after("calling ").and_then(|r| r.trim_start().split_once(" @ "));
+    let function = called.and_then(|(token, _)| token.split('+').next());
+    function.is_some_and(|f| stage::goes(f) == Some(Direction::Resume))
+}
+
 /// Whether a message is of the way back, or ends a sleep.
 pub(super) fn is_up(m: &Message) -> bool {
-    stage::begins(m).is_some_and(|s| s.direction == Direction::Resume) || stage::ends(m)
+    calls_up(m)
+        || stage::begins(m).is_some_and(|s| s.direction == Direction::Resume)
+        || stage::ends(m)
 }
 
 /// Whether devices are through with a step of the way down, or CPUs go off.
@@ -171,7 +179,9 @@ const NAMED: usize = 3;
 impl<'a> Reached<'a> {
     /// `kernel` are the lines of a sleep that has no way up in the text.
     pub(crate) fn of(kernel: &[&'a Message]) -> Reached<'a> {
-        let open = open(kernel);
+        // What began before the way back is over, though a line of its end is missing.
+        let up = kernel.iter().position(|m| calls_up(m)).unwrap_or(0);
+        let open = open(&kernel[up..]);
         if !open.is_empty() {
             return Reached::Open(open);
         }
@@ -269,6 +279,11 @@ fn open<'a>(kernel: &[&'a Message]) -> Vec<(&'a Message, &'a str, Device)> {
         }
     }
     open.into_iter().map(|(m, _, what, device)| (m, what, device)).collect()
+}
+
+/// As it stands behind a sleep.
+pub(super) fn mode(a: &Attempt) -> String {
+    if a.mode.is_empty() { String::new() } else { format!(" ({})", a.mode) }
 }
 
 /// A log that ends on the way down, in a text whose writer says that the machine did not come
@@ -458,6 +473,10 @@ mod tests {
             PM: call elm.0+ returned 0 after 9 usecs\nPM: calling  oak.1+ @ 100, parent: soc\n";
         let f = judged(&format!("{old}{words}"), 1, 4, true).expect("a hang");
         assert!(f.sentence.contains("a callback of oak.1 (line 4) began"), "{}", f.sentence);
+        // A callback of the way back is none of the way down.
+        let back =
+            format!("{called}elm 1-3: PM: calling elm_resume+0x0/0x20 [elm] @ 7, parent: usb1\n");
+        assert!(judged(&format!("{back}{words}"), 1, 5, true).is_none());
         let ended =
             format!("{called}elm 1-2: PM: elm_suspend+0x0/0x20 [elm] returned 0 after 9 usecs\n");
         let said = judged(&format!("{ended}{words}"), 1, 5, true).map(|f| f.sentence);

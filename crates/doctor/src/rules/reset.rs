@@ -133,7 +133,7 @@ fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
     if left_out || omitted || boot.line <= first.line {
         return None;
     }
-    let mode = mode(a);
+    let mode = hung::mode(a);
     let loader = said.iter().find(|m| is_of_a_loader(m));
     let follows = match loader {
         Some(_) => "a boot loader speaks next: the board was reset in it, or lost its power",
@@ -182,10 +182,6 @@ fn reset_cause(said: &[Message]) -> Option<(&Message, &str)> {
         let is = known.iter().any(|k| name.eq_ignore_ascii_case(k));
         (is && !cause.trim().is_empty()).then(|| (m, cause.trim()))
     })
-}
-
-pub(super) fn mode(a: &Attempt) -> String {
-    if a.mode.is_empty() { String::new() } else { format!(" ({})", a.mode) }
 }
 
 /// What the boot says of an image that is not there (kernel/power/swap.c:swsusp_check,
