@@ -14,7 +14,7 @@ use dormouse_power::judge;
 use dormouse_read::Given;
 use dormouse_read::idle::Keep;
 use dormouse_storage::fault::{
-    contradicted, faults as of_storage, in_name_only, kept_awake, spins_on,
+    contradicted, failed, faults as of_storage, in_name_only, kept_awake, spins_on,
 };
 use dormouse_storage::held::by_settings;
 use dormouse_words::text::safe;
@@ -39,6 +39,7 @@ fn faults(given: &Given) -> Result<Option<Faults>> {
     found.extend(of_idle(&idle.snapshots, &idle.runs, &idle.absent, &idle.limits));
     found.extend(limited(&idle.latencies, &idle.snapshots));
     found.extend(of_storage(&storage.drives));
+    found.extend(failed(&storage.traces));
     found.extend(kept_awake(&by_settings(&storage.knobs)));
     found.extend(in_name_only(&storage.knobs));
     found.extend(contradicted(&storage.knobs));

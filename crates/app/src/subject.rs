@@ -48,6 +48,10 @@ pub(crate) fn of_table(given: &Given) -> Option<String> {
         let bytes = (!path.is_dir()).then(|| given.raw(path).ok()).flatten()?;
         Some(String::from_utf8_lossy(&bytes[..bytes.len().min(TABLE)]).into_owned())
     };
+    // One that nobody reads was told of.
+    if given.paths().iter().any(|p| unread(given, p).is_some()) {
+        return None;
+    }
     let command = given.paths().iter().filter_map(text).find_map(|t| table(&t))?;
     let of = match command.is_empty() {
         true => String::new(),

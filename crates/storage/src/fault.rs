@@ -3,8 +3,12 @@
 use crate::held::{Held, Why};
 use crate::knobs::{Conflict, Knobs, Power};
 use crate::levels::{ByItself, Drive};
+use crate::recording::Trace;
+use crate::request::{Disk, Request};
 use dormouse_base::finding::{Area, Confidence, Evidence, Finding, Level};
 use dormouse_base::say;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// What tables of drives prove.
 pub fn faults(drives: &[Drive]) -> Vec<Finding> {
@@ -111,6 +115,50 @@ pub fn spins_on(knobs: &Knobs) -> Option<Finding> {
     )
 }
 
+/// Requests of traces that ended with an error, a disk each. What a disk cannot do, and what was
+/// only asked too early, is no fault (include/uapi/asm-generic/errno-base.h, errno.h).
+pub fn failed(traces: &[Trace]) -> Vec<Finding> {
+    const EAGAIN: i32 = -11;
+    const EOPNOTSUPP: i32 = -95;
+    let mut all: BTreeMap<Disk, (usize, Vec<&Request>)> = BTreeMap::new();
+    for r in traces.iter().flat_map(|t| &t.requests).filter(|r| r.completed.is_some()) {
+        let (count, failed) = all.entry(r.disk).or_default();
+        *count += 1;
+        if !matches!(r.error, 0 | EAGAIN | EOPNOTSUPP) {
+            failed.push(r);
+        }
+    }
+    let took = |r: &Request| Some(Ns(r.completed? - r.issued?));
+    let of = |(disk, (count, failed)): (Disk, (usize, Vec<&Request>))| {
+        let first = *failed.first()?;
+        let of = if count == 1 { String::new() } else { format!("{} of ", failed.len()) };
+        let longest = failed.iter().filter_map(|r| took(r)).max();
+        let after = longest.map_or(String::new(), |t| match failed.len() {
+            1 => format!(", {} after it was issued", say::span(t)),
+            _ => format!(", the last to do so {} after it was issued", say::span(t)),
+        });
+        let (name, error) = (first.operation.name(), first.error);
+        let row = Evidence {
+            time: first.completed.map(Ns),
+            text: format!("{disk}: a request to {name} ended with error {error}"),
+            ..Evidence::default()
+        };
+        Some(
+            Finding::new(("request-failed", Area::Storage, Level::Risk), Confidence::Certain)
+                .says(format!(
+                    "{of}{} to {disk} ended with an error ({name}, {error}){after}.",
+                    say::plural(count, "request")
+                ))
+                .look(
+                    "The kernel's log of that time says what the disk or its link answered: dmesg.",
+                )
+                .times(failed.len())
+                .shown_by([row]),
+        )
+    };
+    all.into_iter().filter_map(of).collect()
+}
+
 /// A device that the core has suspended, and that PCI left at full power.
 pub fn in_name_only(knobs: &Knobs) -> Option<Finding> {
     let all: Vec<&Power> = knobs.in_name_only().collect();
@@ -189,6 +237,7 @@ fn off(d: &Drive) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Operation;
 
     #[test]
     fn devices_that_settings_keep_awake_are_named_with_the_reason() {
@@ -204,6 +253,29 @@ mod tests {
         let slept =
             Why::Unexplained { never: false, slept_ms: Some(9), active_ms: Some(7), unused: false };
         assert_eq!(kept_awake(&[held("3-5", slept)]), None);
+    }
+
+    #[test]
+    fn requests_that_failed_are_told_by_disk() {
+        let disk = Disk { major: 8, minor: 0 };
+        let request = |error, completed: i64| Request {
+            completed: Some(completed),
+            issued: Some(100),
+            error,
+            ..Request::command(disk, Operation::Write, None, 8, 100)
+        };
+        let trace = |list: &[(i32, i64)]| Trace {
+            requests: list.iter().map(|(e, t)| request(*e, *t)).collect(),
+            ..Trace::default()
+        };
+        let one = failed(&[trace(&[(-5, 30_000_000_100)])]);
+        assert_eq!(
+            one[0].sentence,
+            "1 request to 8,0 ended with an error (write, -5), 30.0 s after it was issued."
+        );
+        let two = failed(&[trace(&[(0, 200), (-5, 300), (-5, 400)])]);
+        assert!(two[0].sentence.starts_with("2 of 3 requests to 8,0 ended"), "{two:?}");
+        assert!(failed(&[trace(&[(0, 200), (-95, 300), (-11, 400)])]).is_empty());
     }
 
     #[test]
