@@ -20,6 +20,15 @@ pub(crate) fn has_marks(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, MARK).is_some()
 }
 
+/// Whether somebody wrote a mark, behind at most the function that wrote it into the buffer
+/// (`tracing_mark_write: `, or its address).
+fn is_mark(text: &[u8]) -> bool {
+    let Some(at) = memchr::memmem::find(text, MARK) else { return false };
+    let by = text[..at].strip_suffix(b": ").is_some_and(|by| !by.contains(&b' '));
+    let line = std::str::from_utf8(&text[at..]);
+    (at == 0 || by) && line.is_ok_and(|l| Name::of_line(l).is_some())
+}
+
 /// Takes the events of one trace.
 #[derive(Debug, Default)]
 pub(crate) struct Traced {
@@ -110,12 +119,9 @@ impl EventSink for Traced {
                 }
                 _ => {}
             },
-            TraceEvent::Other { text, .. } => {
-                let is = std::str::from_utf8(text).is_ok_and(|t| Name::of_line(t).is_some());
-                if is && has_marks(text) {
-                    self.marked = true;
-                    self.put(stamp, Kind::App, text);
-                }
+            TraceEvent::Other { text, .. } if is_mark(text) => {
+                self.marked = true;
+                self.put(stamp, Kind::App, text);
             }
             _ => {}
         }
