@@ -24,7 +24,10 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Vec<u8>> {
     if let Some(rows) = table(bytes) {
         return Some(rows);
     }
-    if lines().take(LINES).all(|l| l.trim_ascii().is_empty() || ticked(l).is_some()) {
+    let with_ticks = lines().take(LINES).filter(|l| ticked(l).is_some()).take(LEAST).count();
+    if with_ticks == LEAST
+        && lines().take(LINES).all(|l| l.trim_ascii().is_empty() || ticked(l).is_some())
+    {
         let inner = |l| ticked(l).unwrap_or(l).to_vec();
         return Some(lines().map(inner).collect::<Vec<_>>().join(&b'\n'));
     }
@@ -199,6 +202,9 @@ mod tests {
         let text = LOG.map(|l| format!("`{l}`")).join("\n");
         assert_eq!(plain(text.as_bytes()).as_deref(), Some(LOG.join("\n").as_bytes()));
         assert_eq!(plain(b"`a` and `b`\n`c`\n"), None);
+        for nothing in ["", "\n", "\n \n\n\n", "`a`\n"] {
+            assert_eq!(plain(nothing.as_bytes()), None);
+        }
     }
 
     #[test]
