@@ -49,6 +49,21 @@ pub(crate) fn none<C: Default>(name: &str, bytes: &[u8]) -> Option<Text<C>> {
     Some(text)
 }
 
+/// How long the sequence for a terminal is that begins here: control sequences (`ESC [ 0 ; 31 m`)
+/// and the choice of letters (`ESC ( B`; ECMA-48, 5.4).
+pub(crate) fn escape(text: &[u8]) -> Option<usize> {
+    const ESC: u8 = 0x1b;
+    match text {
+        [ESC, b'[', rest @ ..] => {
+            let end = rest.iter().take(32).position(|b| (0x40..=0x7e).contains(b))?;
+            let inner = rest[..end].iter().all(|b| (0x20..=0x3f).contains(b));
+            inner.then_some(2 + end + 1)
+        }
+        [ESC, b'(' | b')', _, ..] => Some(3),
+        _ => None,
+    }
+}
+
 /// The byte of a word that is looked for: most lines have few of it.
 #[inline]
 fn anchor(word: &[u8]) -> usize {

@@ -128,16 +128,17 @@ pub fn failed(traces: &[Trace]) -> Vec<Finding> {
             failed.push(r);
         }
     }
-    let took = |r: &Request| Some(Ns(r.completed? - r.issued?));
+    let took = |r: &Request| Some(Ns(r.completed?.saturating_sub(r.issued?)));
     let of = |(disk, (count, failed)): (Disk, (usize, Vec<&Request>))| {
         let first = *failed.first()?;
         let of = if count == 1 { String::new() } else { format!("{} of ", failed.len()) };
         let longest = failed.iter().filter_map(|r| took(r)).max();
         let after = longest.map_or(String::new(), |t| match failed.len() {
             1 => format!(", {} after it was issued", say::span(t)),
-            _ => format!(", the last to do so {} after it was issued", say::span(t)),
+            _ => format!("; the longest of them took {}", say::span(t)),
         });
         let (name, error) = (first.operation.name(), first.error);
+        let which = if failed.len() == 1 { "" } else { "the first: " };
         let row = Evidence {
             time: first.completed.map(Ns),
             text: format!("{disk}: a request to {name} ended with error {error}"),
@@ -146,7 +147,7 @@ pub fn failed(traces: &[Trace]) -> Vec<Finding> {
         Some(
             Finding::new(("request-failed", Area::Storage, Level::Risk), Confidence::Certain)
                 .says(format!(
-                    "{of}{} to {disk} ended with an error ({name}, {error}){after}.",
+                    "{of}{} to {disk} ended with an error ({which}{name}, {error}){after}.",
                     say::plural(count, "request")
                 ))
                 .look(
@@ -274,7 +275,11 @@ mod tests {
             "1 request to 8,0 ended with an error (write, -5), 30.0 s after it was issued."
         );
         let two = failed(&[trace(&[(0, 200), (-5, 300), (-5, 400)])]);
-        assert!(two[0].sentence.starts_with("2 of 3 requests to 8,0 ended"), "{two:?}");
+        assert_eq!(
+            two[0].sentence,
+            "2 of 3 requests to 8,0 ended with an error (the first: write, -5); the longest of \
+             them took < 1 ms."
+        );
         assert!(failed(&[trace(&[(0, 200), (-95, 300), (-11, 400)])]).is_empty());
     }
 

@@ -116,7 +116,7 @@ fn failed(case: &Case, out: &mut Vec<Finding>) {
     let Some(first) = all.first() else { return };
     let device = owner(&first.text);
     let of_it: Vec<&Message> = all.iter().filter(|m| owner(&m.text) == device).copied().collect();
-    // What it says last of it may be what becomes of it.
+    // What becomes of it (drivers/mmc/core/mmc.c:_mmc_resume, 6.12: a card that stays asleep).
     let anew = of_it.iter().find(|m| m.has("fallback to full init")).copied();
     let again = if anew.is_some() { " It is started anew." } else { "" };
     let first = anew.unwrap_or(first);

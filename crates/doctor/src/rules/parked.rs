@@ -56,7 +56,7 @@ fn parks(case: &Case) -> Option<Finding> {
         return None;
     }
     let level = if rate >= WEARS || loads >= ALLOWED { Level::Risk } else { Level::Note };
-    let every = 3_600 * hours / loads.max(1);
+    let every = hours.saturating_mul(3_600) / loads.max(1);
     Some(
         Finding::new(("disk-parks", Area::Storage, level), Confidence::Certain)
             .says(format!(
@@ -141,6 +141,10 @@ mod tests {
         assert!(all[0].2.contains("810,000 times in 9,000 hours: once in 40 s"), "{}", all[0].2);
         assert_eq!(found(&ata("9000", "270000"))[0].1, Level::Note);
         assert_eq!(found(&ata("9000", "9000")), []);
+        assert_eq!(found(&ata(&u64::MAX.to_string(), "7")), []);
+        let most = u64::MAX.to_string();
+        assert_eq!(found(&ata("9000000000000000000", &most)), []);
+        assert_eq!(found(&ata("100000000000000000", &most)).len(), 1);
         // Two drives, or no hours: nothing is known.
         assert_eq!(found(&(ata("9000", "810000") + &ata("10", "20"))), []);
         assert_eq!(found("193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always - 810000\n"), []);

@@ -1,7 +1,8 @@
 //! Text that a program wrote in another code than UTF-8, or for a terminal: UTF-16 (the `>` of
-//! PowerShell), a mark of byte order at its front, colours (ECMA-48, 5.4).
+//! PowerShell), a mark of byte order at its front, colours.
 
 use crate::detect::{Format, detect};
+use crate::text;
 use std::borrow::Cow;
 
 /// So much of an input is looked at to know its code.
@@ -54,14 +55,14 @@ fn is_wide(bytes: &[u8], upper: usize) -> bool {
     all > 0 && small * 10 >= all * 9
 }
 
-fn without_colours(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
+fn without_colours(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
     while let Some(at) = memchr::memchr(ESC, rest) {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
         // What is none of the known sequences stays.
-        let len = sequence(rest).unwrap_or_else(|| {
+        let len = text::escape(rest).unwrap_or_else(|| {
             out.push(ESC);
             1
         });
@@ -69,20 +70,6 @@ fn without_colours(text: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(rest);
     out
-}
-
-/// How long the sequence is that begins here: control sequences (`ESC [ 0 ; 31 m`) and the
-/// choice of letters (`ESC ( B`).
-fn sequence(text: &[u8]) -> Option<usize> {
-    match text.get(1)? {
-        b'[' => {
-            let end = text[2..].iter().take(32).position(|b| (0x40..=0x7e).contains(b))?;
-            let inner = text[2..2 + end].iter().all(|b| (0x20..=0x3f).contains(b));
-            inner.then_some(2 + end + 1)
-        }
-        b'(' | b')' => text.get(2).map(|_| 3),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

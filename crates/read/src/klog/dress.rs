@@ -206,9 +206,8 @@ fn without_noise(line: &[u8]) -> Option<Vec<u8>> {
         let skip = if rest.starts_with(NO_BREAK_SPACE) {
             plain.push(b' ');
             NO_BREAK_SPACE.len()
-        } else if rest.starts_with(b"\x1b[") {
-            let end = rest[2..].iter().position(u8::is_ascii_alphabetic);
-            end.map_or(rest.len(), |e| e + 3)
+        } else if let Some(length) = text::escape(rest) {
+            length
         } else if let Some(length) = tag(rest) {
             length
         } else {

@@ -92,7 +92,12 @@ const WAY: [&[u8]; 26] = [
 
 /// How far on its way an attempt is that prints this.
 pub(super) fn way(text: &[u8]) -> Option<usize> {
+    // Asked of each line of a log, most of which begin with none of these.
+    const FIRST: &[u8] = b"sSFOlnDErRe";
     let text = message(text);
+    if !text.first().is_some_and(|b| FIRST.contains(b)) {
+        return None;
+    }
     WAY.iter().rposition(|w| text.starts_with(w))
 }
 
@@ -108,4 +113,18 @@ pub(super) fn entry(text: &[u8]) -> Option<&[u8]> {
 pub(super) fn hibernates(text: &[u8]) -> bool {
     let text = message(text);
     text.starts_with(b"hibernation entry") && uncommented(text) == b"hibernation entry"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_way_is_found_at_its_place() {
+        for (at, line) in WAY.iter().enumerate() {
+            assert_eq!(way(line), Some(at));
+            assert_eq!(way(&[b"PM: ", *line].concat()), Some(at));
+        }
+        assert_eq!((way(b"usb 1-1: reset"), way(b"early bird"), way(b"")), (None, None, None));
+    }
 }
