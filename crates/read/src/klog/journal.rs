@@ -4,10 +4,12 @@
 //! The fields are those of systemd.journal-fields(7). A kernel message keeps the
 //! kernel's own time in `_SOURCE_MONOTONIC_TIMESTAMP`.
 
+use super::marks;
 use crate::text;
 use dormouse_base::say::stamp;
 use dormouse_base::time::Ns;
 use serde_json::{Map, Value};
+use std::collections::VecDeque;
 
 /// Longest entry that is looked at; a kernel message has at most 1 KiB.
 const MAX_ENTRY: usize = 64 << 10;
@@ -28,8 +30,12 @@ pub(super) struct Entry {
     pub message: Option<Vec<u8>>,
     /// The kernel's time, else the journal's.
     pub time: Option<Ns>,
+    /// When it was kept, by the clock of the boot.
+    received: Option<Ns>,
     /// When it was kept, in microseconds since 1970.
     pub kept: Vec<u8>,
+    /// When a program wrote it, in the same.
+    written: Option<i64>,
     /// The boot it belongs to; empty if not said.
     pub boot: String,
     /// Machine, program and process that wrote it.
@@ -206,13 +212,19 @@ impl Entry {
                 self.exact = true;
             }
             b"__REALTIME_TIMESTAMP" => self.kept = value.to_vec(),
+            b"_SOURCE_REALTIME_TIMESTAMP" => self.written = micros().map(|t| t.0 / 1_000),
             b"_HOSTNAME" => self.host = String::from_utf8_lossy(value).into_owned(),
             b"SYSLOG_IDENTIFIER" => self.who = String::from_utf8_lossy(value).into_owned(),
             b"_COMM" if self.who.is_empty() => {
                 self.who = String::from_utf8_lossy(value).into_owned();
             }
             b"_PID" => self.pid = String::from_utf8_lossy(value).into_owned(),
-            b"__MONOTONIC_TIMESTAMP" if !self.exact => self.time = micros(),
+            b"__MONOTONIC_TIMESTAMP" => {
+                self.received = micros();
+                if !self.exact {
+                    self.time = self.received;
+                }
+            }
             _ => {}
         }
     }
@@ -226,10 +238,14 @@ impl Entry {
         }
     }
 
-    /// The entry as `journalctl -o short-iso-precise --utc` writes it; nothing without its time
-    /// of day.
-    fn line(&self) -> Option<String> {
-        let kept: i64 = std::str::from_utf8(&self.kept).ok()?.parse().ok()?;
+    /// When it was kept, in microseconds since 1970.
+    fn kept(&self) -> Option<i64> {
+        std::str::from_utf8(&self.kept).ok()?.parse().ok()
+    }
+
+    /// The entry as `journalctl -o short-iso-precise --utc` writes it, at a time in microseconds
+    /// since 1970.
+    fn line(&self, time: i64) -> Option<String> {
         let message = String::from_utf8_lossy(self.message.as_deref()?);
         let host = if self.host.is_empty() { "host" } else { &self.host };
         let who = match (self.foreign, self.who.is_empty()) {
@@ -238,7 +254,7 @@ impl Entry {
             (true, false) if self.pid.is_empty() => self.who.clone(),
             (true, false) => format!("{}[{}]", self.who, self.pid),
         };
-        Some(format!("{} {host} {who}: {message}", stamp(kept)))
+        Some(format!("{} {host} {who}: {message}", stamp(time)))
     }
 }
 
@@ -319,28 +335,123 @@ fn in_binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Hands on each entry of a structured journal as a line of text, with the number of the line at
 /// which it ends, from 1. Says whether there was any.
+///
+/// A journal takes the kernel's messages in when its own process runs: those of the way into a
+/// sleep behind it, with the time of then. The kernel's own time is beside it
+/// (`_SOURCE_MONOTONIC_TIMESTAMP`), and that of programs (`_SOURCE_REALTIME_TIMESTAMP`): lines
+/// stand where these say.
 pub(crate) fn as_lines(bytes: &[u8], take: &mut dyn FnMut(u64, &str)) -> bool {
     let mut collector = Collector::default();
-    let (mut any, mut at) = (false, 0);
-    let mut boot = String::new();
-    let mut step = |step: Step, at: u64| {
-        if let Step::Whole(entry) | Step::Foreign(entry) = step
-            && let Some(line) = entry.line()
-        {
-            if any && entry.boot != boot && !entry.boot.is_empty() {
-                take(at, "-- Boot --");
-            }
-            any = true;
-            boot = entry.boot;
-            take(at, &line);
-        }
-    };
+    let mut lines = Lines::default();
+    let mut at = 0;
     for line in bytes.split(|b| *b == b'\n') {
         at += 1;
-        step(collector.line(line), at);
+        lines.step(collector.line(line), at, take);
     }
-    step(collector.finish(), at);
-    any
+    lines.step(collector.finish(), at, take);
+    lines.let_go(0, take);
+    lines.any
+}
+
+/// Entries as lines, of which the last wait for what belongs before them.
+#[derive(Default)]
+struct Lines {
+    any: bool,
+    boot: String,
+    /// What the last entries were kept at, by the clock of the boot, and what that of the day was
+    /// ahead of it; it grows with each sleep, in which that of the boot stands still.
+    clocks: VecDeque<(i64, i64)>,
+    /// How much later than the kernel wrote them its last lines were kept. Its log has a clock of
+    /// its own (kernel/printk/printk.c:vprintk_store takes local_clock), which nobody sets right:
+    /// the least of these is what it is behind.
+    behind: VecDeque<i64>,
+    /// The kernel is on the way into a sleep.
+    down: bool,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    at: u64,
+    text: String,
+    /// By the clock of the boot, in microseconds.
+    time: Option<i64>,
+}
+
+impl Lines {
+    /// So many lines are kept for those that belong before them.
+    const MOST: usize = 64;
+    /// A journal that runs has a line of a program so soon, in microseconds.
+    const SOON: i64 = 5_000_000;
+
+    fn step(&mut self, step: Step, at: u64, take: &mut dyn FnMut(u64, &str)) {
+        let (Step::Whole(entry) | Step::Foreign(entry)) = step else { return };
+        let Some(kept) = entry.kept() else { return };
+        if entry.boot != self.boot && !entry.boot.is_empty() {
+            self.let_go(0, take);
+            self.clocks.clear();
+            self.behind.clear();
+            if self.any {
+                take(at, "-- Boot --");
+            }
+        }
+        let is_kernels = !entry.foreign;
+        let received = entry.received.map(|t| t.0 / 1_000);
+        let ahead = received.and_then(|t| kept.checked_sub(t));
+        if let Some(n) = marks::way(entry.message.as_deref().unwrap_or_default()) {
+            self.down = is_kernels && n < marks::ASLEEP;
+        }
+        let own = entry.time.filter(|_| is_kernels && entry.exact).map(|t| t.0 / 1_000);
+        if let Some(late) = received.zip(own).and_then(|(a, b)| a.checked_sub(b)) {
+            self.behind.push_back(late);
+            if self.behind.len() > Self::MOST {
+                self.behind.pop_front();
+            }
+        }
+        let behind = self.behind.iter().min().copied().unwrap_or(0);
+        let own = own.and_then(|t| t.checked_add(behind));
+        let (time, own) = match (own, entry.written.filter(|t| *t <= kept)) {
+            (Some(own), _) => {
+                let then = |c: &&(i64, i64)| c.0 <= own;
+                let ahead = self.ahead(then).filter(|_| self.down).or(ahead);
+                (ahead.and_then(|a| own.checked_add(a)), Some(own))
+            }
+            (None, Some(written)) => {
+                let then = |c: &&(i64, i64)| c.0.saturating_add(c.1) <= written;
+                let late = kept - written > Self::SOON;
+                let ahead = self.ahead(then).filter(|_| late).or(ahead);
+                (Some(written), ahead.and_then(|a| written.checked_sub(a)))
+            }
+            (None, None) => (None, None),
+        };
+        // No line is newer than its entry.
+        let Some(text) = entry.line(time.filter(|t| *t <= kept).unwrap_or(kept)) else { return };
+        if let Some(clocks) = received.zip(ahead) {
+            self.clocks.push_back(clocks);
+            if self.clocks.len() > Self::MOST {
+                self.clocks.pop_front();
+            }
+        }
+        self.any = true;
+        self.boot = entry.boot;
+        let time = own.or(received);
+        let later = |w: &&Waiting| w.time > time && time.is_some();
+        let place = self.waiting.len() - self.waiting.iter().rev().take_while(later).count();
+        self.waiting.insert(place, Waiting { at, text, time });
+        self.let_go(Self::MOST, take);
+    }
+
+    /// What the clock of the day was ahead of that of the boot at the last entry that fits.
+    fn ahead(&self, fits: impl Fn(&&(i64, i64)) -> bool) -> Option<i64> {
+        self.clocks.iter().rev().find(fits).map(|c| c.1)
+    }
+
+    /// Hands on all lines but the last `keep`.
+    fn let_go(&mut self, keep: usize, take: &mut dyn FnMut(u64, &str)) {
+        while self.waiting.len() > keep {
+            let Some(w) = self.waiting.pop_front() else { return };
+            take(w.at, &w.text);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -352,6 +463,11 @@ mod tests {
         let mut steps: Vec<Step> = text.split('\n').map(|l| c.line(l.as_bytes())).collect();
         steps.push(c.finish());
         steps.retain(|s| !matches!(s, Step::Taken | Step::NotMine));
+        for step in &mut steps {
+            if let Step::Whole(entry) = step {
+                entry.received = None;
+            }
+        }
         steps
     }
 
@@ -450,6 +566,49 @@ mod tests {
         let cut =
             format!("_BOOT_ID=b1\n_TRANSPORT=kernel\nMESSAGE=PM: w\n\n{head}\nMESSAGE=PM: x\n");
         assert_eq!(all(&cut).len(), 2, "its first lines are gone");
+    }
+
+    #[test]
+    fn lines_of_the_kernel_stand_where_its_own_clock_says() {
+        let entry = |real: i64, mono: i64, more: &str, words: &str| {
+            format!(
+                "__CURSOR=c\n__REALTIME_TIMESTAMP={real}\n__MONOTONIC_TIMESTAMP={mono}\n_BOOT_ID=b\n{more}\nMESSAGE={words}\n\n"
+            )
+        };
+        let kernel = |real: i64, mono: i64, own: i64, words: &str| {
+            let more = format!("_TRANSPORT=kernel\n_SOURCE_MONOTONIC_TIMESTAMP={own}");
+            entry(real, mono, &more, words)
+        };
+        let program =
+            |real, mono, words: &str| entry(real, mono, "_TRANSPORT=journal\n_COMM=p", words);
+        // An hour asleep, in which the clock of the boot stood still. The journal took most in
+        // behind it.
+        let hour = 3_600_000_000;
+        // The kernel's own clock is 5 ms behind.
+        let text = [
+            kernel(900_000, 9_900_000, 9_895_000, "usb 1: new"),
+            program(1_000_000, 10_000_000, "Performing sleep operation"),
+            program(1_300_000 + hour, 10_300_000, "System returned"),
+            kernel(1_310_000 + hour, 10_310_000, 9_996_000, "PM: suspend entry (deep)"),
+            kernel(1_310_000 + hour, 10_310_000, 9_997_000, "sd 0: stops"),
+            kernel(1_310_000 + hour, 10_310_000, 10_285_000, "OOM killer enabled."),
+        ]
+        .concat();
+        let mut said = Vec::new();
+        assert!(as_lines(text.as_bytes(), &mut |_, line| said.push(line.to_owned())));
+        let short: Vec<(&str, &str)> =
+            said.iter().map(|l| (&l[11..26], l.split_once(": ").map_or("", |l| l.1))).collect();
+        assert_eq!(
+            short,
+            [
+                ("00:00:00.900000", "usb 1: new"),
+                ("00:00:01.000000", "Performing sleep operation"),
+                ("00:00:01.001000", "PM: suspend entry (deep)"),
+                ("00:00:01.002000", "sd 0: stops"),
+                ("01:00:01.290000", "OOM killer enabled."),
+                ("01:00:01.300000", "System returned"),
+            ]
+        );
     }
 
     #[test]

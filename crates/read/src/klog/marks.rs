@@ -58,6 +58,9 @@ pub(super) fn said(r: &Record<'_>) -> bool {
     r.fresh || r.text.starts_with(b"PM: ")
 }
 
+/// From this place of [`way`] on the kernel is on the way up.
+pub(super) const ASLEEP: usize = 15;
+
 /// Lines of which each attempt has one, in their order (kernel/power/suspend.c:enter_state,
 /// kernel/power/process.c, drivers/base/power/main.c:dpm_show_time, 3.15 to 7.3). Longer words
 /// stand behind those they begin with.
