@@ -402,3 +402,69 @@ fn what_a_driver_said_above_a_failed_resume_is_quoted_of_a_quoted_log_too() {
     let f = one(text, "device-not-resumed");
     assert!(f.why.clone().contains("Link is stuck"), "{f:?}");
 }
+
+const ASKED: (&str, &str) = ("10.000000", "systemd-logind[1]: The system will suspend now!");
+
+#[test]
+fn hooks_of_systemd_sleep_own_the_time_between_its_words() {
+    let down = journal(&[
+        ASKED,
+        ("10.100000", "systemd[1]: Starting systemd-suspend.service - System Suspend..."),
+        ("10.200000", "systemd-sleep[700]: Successfully froze unit 'user.slice'."),
+        ("12.900000", "systemd-sleep[700]: Performing sleep operation 'suspend'..."),
+    ]);
+    let up = journal(&[
+        BACK,
+        ("02.400000", "systemd[1]: user.slice: Unit now thawed."),
+        ("02.500000", "systemd[1]: Finished systemd-suspend.service - System Suspend."),
+    ]);
+    for (text, took) in [(&down, "2.7 s pass"), (&up, "2.3 s pass")] {
+        let f = one(text, "way-wait");
+        assert!(f.sentence.contains(took), "{}", f.sentence);
+        assert!(f.sentence.contains("/usr/lib/systemd/system-sleep"), "{}", f.sentence);
+    }
+}
+
+#[test]
+fn a_unit_before_the_sleep_holds_it_up_and_one_behind_it_need_not() {
+    let before = [
+        ASKED,
+        // Longer than the unit, and told of as the wait.
+        (
+            "15.000000",
+            "systemd-logind[1]: Delay lock is active (UID 0/root, PID 8/backupd) but inhibitor timeout is reached.",
+        ),
+        ("15.010000", "systemd[1]: Starting park-heads.service - Park the heads..."),
+        ("17.510000", "systemd[1]: Finished park-heads.service - Park the heads."),
+        ("17.520000", "systemd[1]: Reached target sleep.target - Sleep."),
+        ("17.530000", "systemd[1]: Starting systemd-suspend.service - System Suspend..."),
+        ("17.600000", "systemd-sleep[700]: Performing sleep operation 'suspend'..."),
+    ];
+    let f = one(&journal(&before), "way-unit-work");
+    assert_eq!((f.level, f.confidence), (Level::Slow, Confidence::Certain));
+    assert!(f.sentence.starts_with("park-heads.service ran 2.5 s before"), "{}", f.sentence);
+    assert!(f.sentence.contains("sleep.target - Sleep.\" follows at once"), "{}", f.sentence);
+
+    let behind = [
+        BACK,
+        ("00.300000", "systemd[1]: Finished systemd-suspend.service - System Suspend."),
+        ("00.310000", "systemd[1]: Reached target suspend.target - Suspend."),
+        ("00.320000", "systemd[1]: Starting unpark-heads.service - Unpark the heads..."),
+        ("04.320000", "systemd[1]: unpark-heads.service: Deactivated successfully."),
+    ];
+    let f = one(&journal(&behind), "way-unit-work");
+    assert_eq!(f.level, Level::Note);
+    assert!(f.sentence.contains("ran 4.0 s behind the sleep"), "{}", f.sentence);
+
+    // Of several sleeps the longest is told, and how many there were.
+    let mut twice = before.to_vec();
+    twice.extend([("18.000000", BACK.1), ("18.100000", "systemd[1]: Finished Suspend.")]);
+    let second: Vec<(String, &str)> = before
+        .iter()
+        .map(|(s, t)| (format!("{:09.6}", s.parse::<f64>().expect("seconds") + 30.0), *t))
+        .collect();
+    let second: Vec<(&str, &str)> = second.iter().map(|(s, t)| (s.as_str(), *t)).collect();
+    let all = findings(&(journal(&twice) + &journal(&second)));
+    let own: Vec<&Finding> = all.iter().filter(|f| f.id == "way-unit-work").collect();
+    assert_eq!((own.len(), own[0].about.times), (1, Some(2)), "{all:?}");
+}

@@ -11,6 +11,7 @@ pub(crate) mod network;
 mod quote;
 mod steps;
 mod unit;
+mod work;
 
 use crate::case::Case;
 use crate::finding::Finding;

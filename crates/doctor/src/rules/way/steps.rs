@@ -3,7 +3,7 @@
 
 use super::direction::way_of;
 use super::quote::{LEASE, WAKE, span, words};
-use super::{network, unit};
+use super::{network, unit, work};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
@@ -54,6 +54,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         match s.kind {
             Kind::Back if !before_is_back(steps, i) => {
                 after(steps, i, out);
+                work::judge(steps, i, out);
                 network::judge(steps, i, out);
             }
             Kind::Asked => before(steps, i, out),
@@ -122,6 +123,26 @@ fn ran(rows: &[&Step], begin: &Step, end: &Step) -> Option<String> {
     };
     let who = hook(&end.text).or_else(|| unit(&end.text))?;
     Some(format!(" {who} ran in that time: the line at its end says that it ended."))
+}
+
+const HOOKS: &str = " In between systemd-sleep runs its hooks, those of /usr/lib/systemd/system-sleep, and waits for all of them: no line says which one took the time.";
+
+/// Whether systemd-sleep runs its hooks between two lines (src/sleep/sleep.c:execute, 252 to 257):
+/// behind the last word before them and before the first behind them.
+fn is_of_hooks(a: &Step, b: &Step) -> bool {
+    let begins = a.text.contains("froze unit 'user.slice'") || is_a_start(&a.text);
+    let returns = a.text.contains("System returned from sleep operation");
+    begins && b.kind == Kind::Sleeps
+        || returns
+            && (matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed"))
+}
+
+/// Whether systemd starts the unit that asks the kernel to sleep.
+fn is_a_start(text: &str) -> bool {
+    let rest = text.split_once("]: Starting ").map(|r| r.1);
+    rest.is_some_and(|r| {
+        ["systemd-suspend", "systemd-hibernate", "System Suspend"].iter().any(|w| r.starts_with(w))
+    })
 }
 
 /// Whether the kernel was back before already: its exit and the word of systemd-sleep.
@@ -239,6 +260,7 @@ fn before(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let asked = rest.iter().position(|s| s.kind == Kind::Sleeps);
     if let Some(end) = asked.or_else(|| rest.iter().position(|s| s.kind == Kind::Entry)) {
         said(&rest[..=end], "asked to sleep", true, out);
+        work::judge(steps, at, out);
     }
 }
 
@@ -315,6 +337,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         Kind::TimedOut => " The line at its end says that a time limit ran out.",
         _ if b.text.contains("gave up") => " The line at its end says who gave up, and on what.",
         Kind::Lock => " The line at its end says who held the sleep back.",
+        _ if is_of_hooks(a, b) => HOOKS,
         _ => " No line says what ran in between.",
     };
     let ran = ran(rows, a, b);

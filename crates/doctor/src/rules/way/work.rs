@@ -1,0 +1,122 @@
+//! Units that ran within a sleep by systemd's own lines of their begin and end: before it, where
+//! the sleep waited for them, and behind it, where nothing need have.
+
+use super::quote::{WAKE, span, words};
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::rules::unit::is_a_sleep;
+use crate::way::{Kind, Step};
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
+
+/// From here on a unit took long, in ms.
+const LONG: i64 = 1_000;
+/// What follows the end of a unit so soon waited for it, in ms.
+const AT_ONCE: i64 = 100;
+/// So many units of one sleep are told of.
+const MOST: usize = 3;
+
+/// A unit that ran.
+struct Work<'s> {
+    name: &'s str,
+    begin: &'s Step,
+    end: &'s Step,
+}
+
+/// The unit of which a line says that systemd starts it (src/core/job.c, src/core/unit.c: the
+/// identifier stands before the description from 247 on where it is asked for, and by default in
+/// Debian).
+fn started(text: &str) -> Option<&str> {
+    let (who, rest) = text.split_once("]: ")?;
+    let name = rest.strip_prefix("Starting ")?.split(' ').next()?.trim_end_matches("...");
+    (who.starts_with("systemd[") && name.ends_with(".service")).then_some(name)
+}
+
+fn is_its_end(text: &str, name: &str) -> bool {
+    let Some((_, rest)) = text.split_once("]: ") else { return false };
+    let behind = |w: &str| rest.strip_prefix(w).is_some_and(|r| r.starts_with(name));
+    behind("Finished ") || behind("Started ") || rest.starts_with(&format!("{name}: Deactivated"))
+}
+
+/// Units of the sleep whose request, or whose return, is at `at`.
+pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
+    let first = &steps[at];
+    let down = first.kind == Kind::Asked;
+    let near = |s: &&Step| {
+        let over: &[Kind] = if down { &[Kind::Back] } else { &[Kind::Asked, Kind::Sleeps] };
+        s.run == first.run && s.ms - first.ms < WAKE && !over.contains(&s.kind)
+    };
+    let rest: Vec<&Step> = steps[at..].iter().take_while(near).collect();
+    let ended = |(i, begin): (usize, &&'_ Step)| -> Option<(usize, usize)> {
+        let name = started(&begin.text)?;
+        let end = rest[i..].iter().position(|s| is_its_end(&s.text, name))? + i;
+        (rest[end].ms - begin.ms >= LONG && !is_a_sleep(name)).then_some((i, end))
+    };
+    let mut all: Vec<(usize, usize)> = rest.iter().enumerate().filter_map(ended).collect();
+    all.sort_by_key(|w| std::cmp::Reverse(rest[w.1].ms - rest[w.0].ms));
+    let told = |w: &Work<'_>, out: &[Finding]| {
+        let says = |f: &Finding| f.id == "way-wait" && f.sentence.contains(w.name);
+        out.iter().any(says)
+    };
+    for (begin, end) in all.into_iter().take(MOST) {
+        let Some(name) = started(&rest[begin].text) else { continue };
+        let work = Work { name, begin: rest[begin], end: rest[end] };
+        if told(&work, out) {
+            continue;
+        }
+        let next = rest[end..].iter().find(|s| !s.text.contains(name)).copied();
+        tell(if down { before(&work, next) } else { behind(&work) }, name, out);
+    }
+}
+
+/// One sentence a unit and way: the longest time of all sleeps.
+fn tell(new: Finding, name: &str, out: &mut Vec<Finding>) {
+    let begin = format!("{name} ran ");
+    let same = |f: &&mut Finding| {
+        let way = f.about.direction == new.about.direction;
+        f.id == new.id && way && f.sentence.starts_with(&begin)
+    };
+    let Some(old) = out.iter_mut().find(same) else { return out.push(new) };
+    let times = old.about.times.unwrap_or(1) + 1;
+    if old.costs < new.costs {
+        *old = new;
+    }
+    old.about.times = Some(times);
+}
+
+fn before(w: &Work<'_>, next: Option<&Step>) -> Finding {
+    let took = w.end.ms - w.begin.ms;
+    let grain = w.begin.grain.max(w.end.grain);
+    let at_once = |s: &&Step| s.ms - w.end.ms <= AT_ONCE && grain < 1_000;
+    let so = match next.filter(at_once) {
+        Some(s) => format!(" {} follows at once: the sleep waited for it.", words(s)),
+        None => " Whether the sleep waited for it, the times do not show.".to_owned(),
+    };
+    of(w, took, Level::Slow, Direction::Suspend)
+        .says(format!("{} ran {} before the sleep.{so}", w.name, span(took, grain)))
+        .look(format!(
+            "systemctl list-dependencies --before {0} says what it is ordered before; journalctl -u {0} what it did.",
+            w.name
+        ))
+        .costs(Ns(took.saturating_mul(1_000_000)))
+}
+
+fn behind(w: &Work<'_>) -> Finding {
+    let took = w.end.ms - w.begin.ms;
+    let grain = w.begin.grain.max(w.end.grain);
+    of(w, took, Level::Note, Direction::Resume)
+        .says(format!(
+            "{} ran {} behind the sleep. What is ordered behind it came so much later; the session and the unit of the sleep did not wait.",
+            w.name,
+            span(took, grain)
+        ))
+        .look(format!("journalctl -u {} has what it did.", w.name))
+        .costs(Ns(took.saturating_mul(1_000_000)))
+}
+
+fn of(w: &Work<'_>, took: i64, level: Level, way: Direction) -> Finding {
+    let rule = ("way-unit-work", Area::Phase, level);
+    Finding::new(rule, Confidence::Certain)
+        .because(format!("{} to {}: {}.", words(w.begin), words(w.end), span(took, 1)))
+        .when(Some(way), None)
+        .shown_by([w.begin.shown(), w.end.shown()])
+}
