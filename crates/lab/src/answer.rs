@@ -1,7 +1,7 @@
 //! Unpacks what a guest sent over its serial line (`guest/out.rs`).
 
 use crate::{Error, Result};
-use flate2::read::ZlibDecoder;
+use flate2::read::{GzDecoder, ZlibDecoder};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -38,8 +38,13 @@ impl Answer {
                 )));
             };
             let mut content = Vec::new();
-            ZlibDecoder::new(packed)
-                .take(LIMIT)
+            // A guest of Debian's has gzip; ours packs by itself.
+            let mut unpacked: Box<dyn Read> = if packed.starts_with(&[0x1f, 0x8b]) {
+                Box::new(GzDecoder::new(packed).take(LIMIT))
+            } else {
+                Box::new(ZlibDecoder::new(packed).take(LIMIT))
+            };
+            unpacked
                 .read_to_end(&mut content)
                 .map_err(|e| Error::other(format!("guest's \"{name}\": {e}")))?;
             a.blocks.insert(name.to_owned(), content);

@@ -12,7 +12,17 @@ pub struct Initramfs {
 impl Initramfs {
     /// A directory.
     pub fn directory(&mut self, path: &str) {
-        self.entry(path, 0o040_755, (0, 0), &[]);
+        self.directory_as(path, 0o755);
+    }
+
+    /// A directory with these permissions.
+    pub(crate) fn directory_as(&mut self, path: &str, permissions: u32) {
+        self.entry(path, 0o040_000 | permissions, (0, 0), &[]);
+    }
+
+    /// A symbolic link.
+    pub(crate) fn link(&mut self, path: &str, to: &str) {
+        self.entry(path, 0o120_777, (0, 0), to.as_bytes());
     }
 
     /// A file with these permissions.
@@ -81,6 +91,7 @@ mod tests {
         i.directory("/lab");
         i.file("/lab/odd", 0o644, b"12345");
         i.file("/init", 0o755, &[7; 4096]);
+        i.link("/lab/again", "odd");
         let bytes = i.finish();
         let dir = tempfile::tempdir().unwrap();
         let Ok(mut child) = Command::new("cpio")
@@ -96,5 +107,6 @@ mod tests {
         assert!(child.wait().unwrap().success());
         assert_eq!(std::fs::read(dir.path().join("lab/odd")).unwrap(), b"12345");
         assert_eq!(std::fs::read(dir.path().join("init")).unwrap(), [7; 4096]);
+        assert_eq!(std::fs::read(dir.path().join("lab/again")).unwrap(), b"12345");
     }
 }

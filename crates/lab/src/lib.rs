@@ -34,6 +34,7 @@ pub mod storage;
 mod system;
 pub mod trace;
 pub mod udev;
+pub mod userland;
 
 pub use dormouse_guest::plan;
 pub use error::{Error, Result};

@@ -80,12 +80,12 @@ const FOR_SCRIPTS: &[(&str, &[&str])] = &[
 /// # Errors
 /// If mmdebstrap is missing, or the packages cannot be had.
 pub fn root() -> Result<PathBuf> {
-    unpacked(&format!("programs-{EDITION}"), PACKAGES, "usr/bin/udevadm")
+    unpacked(&format!("programs-{EDITION}"), "extract", PACKAGES, "usr/bin/udevadm")
 }
 
-/// `packages` and what they need, unpacked in a folder of the cache, where `sign` shows
-/// that they are there.
-fn unpacked(name: &str, packages: &str, sign: &str) -> Result<PathBuf> {
+/// `packages` and what they need in a folder of the cache, where `sign` shows that they are
+/// there: a `variant` of mmdebstrap, of which `extract` configures nothing.
+pub(crate) fn unpacked(name: &str, variant: &str, packages: &str, sign: &str) -> Result<PathBuf> {
     let root = cache()?.join("chroot").join(format!("{SUITE}-{name}"));
     if root.join(sign).exists() {
         return Ok(root);
@@ -94,7 +94,7 @@ fn unpacked(name: &str, packages: &str, sign: &str) -> Result<PathBuf> {
     fs::create_dir_all(parent).map_err(Error::file(parent))?;
     let new = parent.join(format!("{SUITE}-{name}-new-{}", std::process::id()));
     let out = Command::new("mmdebstrap")
-        .args(["--variant=extract", &format!("--include={packages}")])
+        .args([format!("--variant={variant}"), format!("--include={packages}")])
         .args(["--architectures=amd64", SUITE])
         .arg(&new)
         .arg(sources(&mirrors()?, &[(SUITE, false)]).trim_end())
@@ -147,7 +147,12 @@ pub(crate) fn pack(
 /// # Errors
 /// As [`root`].
 pub fn pack_systemd(archive: &mut Initramfs) -> Result<()> {
-    let root = unpacked(&format!("systemd-{SYSTEMD_EDITION}"), SYSTEMD, "usr/lib/systemd/systemd")?;
+    let root = unpacked(
+        &format!("systemd-{SYSTEMD_EDITION}"),
+        "extract",
+        SYSTEMD,
+        "usr/lib/systemd/systemd",
+    )?;
     let units = "usr/lib/systemd/system";
     let folders = [format!("/{units}"), "/usr/lib/systemd/system-sleep".into()];
     let folders = [&folders[0], &folders[1], "/etc/systemd/system", "/etc/systemd/sleep.conf.d"];

@@ -243,7 +243,7 @@ fn has_disk(task: &Task) -> bool {
     }
 }
 
-fn understand(output: &Output) -> Result<Answer> {
+pub(crate) fn understand(output: &Output) -> Result<Answer> {
     let answer = Answer::parse(&output.results);
     let failed = |what: String| Error::Guest { what, console: tail(&output.console, 30) };
     match answer {

@@ -47,6 +47,34 @@ pub fn kernels(offers: &[Offer<'_>]) -> String {
     out + "\n" + &next("lab run --kernel 6.12 --board FILE -o recording.tar.gz")
 }
 
+/// Sleeps of a guest with systemd: its kernel, how deep, how often, what was planted, and where
+/// its journal is.
+pub fn slept_with(
+    release: &str,
+    mode: &str,
+    cycles: u32,
+    delays: &[String],
+    journal: &str,
+) -> String {
+    let mut out = wrapped(&format!(
+        "Debian's systemd slept {} on {} ({mode}); {} in it.",
+        plural(cycles as usize, "time"),
+        safe(release),
+        match delays.len() {
+            0 => "no delay was planted".to_owned(),
+            1 => "1 delay was planted".to_owned(),
+            n => format!("{n} delays were planted"),
+        },
+    ));
+    out.push_str(&wrapped(
+        "Each is as exact as a program's start is quick: some milliseconds of the guest's time.",
+    ));
+    for delay in delays {
+        let _ = writeln!(out, "  {}", safe(delay));
+    }
+    out + "\n" + &next(&format!("show {}", word(journal)))
+}
+
 /// A kernel that was built.
 #[derive(Clone, Copy, Debug)]
 pub struct Built<'a> {

@@ -120,6 +120,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "seed",
             "script",
             "samples",
+            "delays",
         ],
         "board make" => &[
             "cpus",

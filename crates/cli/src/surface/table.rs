@@ -364,7 +364,8 @@ pub(crate) const VERBS: &[Verb] = &[
         does: "boards and recordings on a real kernel, in QEMU",
         about: "Run a board, a recording or a load on a real kernel, in a virtual machine.\n\n\
                 Boards sleep and wake up (--board); a recording is run again on another kernel \
-                (replay); device trees are grafted; idle states and disks are made up. --only \
+                (replay); device trees are grafted; idle states and disks are made up; Debian's \
+                systemd sleeps with delays that are planted (--userland). --only \
                 names what is run, where options and input do not tell.",
         examples: "Examples:\n  dormouse lab run --board my.board --kernel 6.12 -o recording.tar.gz\n  dormouse lab run --only replay recording.tar.gz --kernel 7.3 -o there.tar.gz",
         forms: &[
@@ -400,6 +401,9 @@ pub(crate) const VERBS: &[Verb] = &[
             ),
             form!("repeat", "The same boot many times", ["lab repeat"], lab::RepeatArgs, |a, _| {
                 lab::run_repeat(&a)
+            }),
+            form!("userland", "Debian with systemd", [], lab::userland::UserlandArgs, |a, _| {
+                lab::userland::run(&a)
             }),
         ],
         all: false,

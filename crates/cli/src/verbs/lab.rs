@@ -4,6 +4,7 @@ pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod graft;
 pub(crate) mod storage;
+pub(crate) mod userland;
 
 use crate::number::{any, number};
 use crate::recording::detail;
