@@ -28,6 +28,7 @@ mod tables;
 mod texts;
 mod truth;
 mod undeclared;
+mod userland;
 mod zoo;
 
 use anyhow::{Result, bail};
@@ -73,6 +74,7 @@ fn main() -> Result<ExitCode> {
         Some("soc9000") => return soc9000::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
         Some("texts") => texts::run(&args.collect::<Vec<_>>())?,
+        Some("userland") => return userland::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
@@ -84,7 +86,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, campaign, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, campaign, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo, userland; checks of the tree: cargo test -p xtask"
             )
         }
     }
