@@ -468,3 +468,29 @@ fn a_unit_before_the_sleep_holds_it_up_and_one_behind_it_need_not() {
     let own: Vec<&Finding> = all.iter().filter(|f| f.id == "way-unit-work").collect();
     assert_eq!((own.len(), own[0].about.times), (1, Some(2)), "{all:?}");
 }
+
+#[test]
+fn lines_of_the_kernel_that_were_taken_in_behind_the_sleep_tell_nothing_of_its_begin() {
+    // Over an hour, and over midnight.
+    for (begin, end, day) in [("07", "08", "03"), ("23", "06", "04")] {
+        let text = format!(
+            "Feb 03 {begin}:00:10.000000 elm systemd-logind[1]: The system will suspend now!\n\
+             Feb 03 {begin}:00:10.100000 elm systemd-sleep[700]: Successfully froze unit 'user.slice'.\n\
+             Feb {day} {end}:00:40.000000 elm kernel: PM: suspend entry (deep)\n\
+             Feb {day} {end}:00:40.000010 elm kernel: Filesystems sync: 0.010 seconds\n\
+             Feb 03 {begin}:00:10.102000 elm systemd-sleep[700]: Performing sleep operation 'suspend'...\n\
+             Feb {day} {end}:00:40.002000 elm systemd-sleep[700]: System returned from sleep operation 'suspend'.\n\
+             Feb {day} {end}:00:40.003000 elm kernel: PM: suspend exit\n\
+             Feb {day} {end}:00:40.300000 elm systemd[1]: Finished systemd-suspend.service - System Suspend.\n"
+        );
+        let report = judge(&read_bytes("text", text.as_bytes()).case);
+        let ids: Vec<_> = report.findings.iter().map(|f| (f.id, &f.sentence)).collect();
+        assert!(report.findings.iter().all(|f| f.level == Level::Note), "{ids:?}");
+        let [way] = &report.ways[..] else { panic!("{:?}", report.ways) };
+        let rows: Vec<_> = way.rows.iter().map(|r| (r.until, r.took_ns.0 / 1_000_000)).collect();
+        use dormouse_doctor::whole::Mark;
+        let asleep = rows.iter().find(|r| r.0 == Mark::Back).map(|r| r.1);
+        assert!(asleep.is_some_and(|ms| ms > 3_000_000), "{rows:?}");
+        assert!(rows.iter().all(|r| r.0 == Mark::Back || r.1 < 1_000), "{rows:?}");
+    }
+}

@@ -249,7 +249,7 @@ pub fn common<'a>(ways: impl IntoIterator<Item = &'a WholeWay>) -> Vec<Common> {
 pub(crate) const SECOND: Ns = Ns(1_000_000_000);
 /// What ends so long after the kernel came back is no part of it, in ms.
 const WAKE: i64 = 300_000;
-/// What is asked so long before the kernel begins is another request, in ms.
+/// What is asked so long before systemd-sleep begins is another request, in ms.
 const ASKED: i64 = 600_000;
 /// A silence is one from here on, in ms.
 const SILENT: i64 = 1_000;
@@ -302,7 +302,8 @@ fn one(steps: &[Step], at: usize) -> (Vec<(Mark, usize)>, usize) {
         };
         let far = match back {
             Some(back) => s.ms - steps[back].ms > WAKE,
-            None => last < Mark::Kernel && s.ms - steps[from].ms > ASKED,
+            // Whom systemd-sleep asked may sleep for hours.
+            None => last < Mark::Service && s.ms - steps[from].ms > ASKED,
         };
         if s.run != steps[from].run || far {
             return (marks, i);

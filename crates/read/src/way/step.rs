@@ -250,6 +250,17 @@ struct Reading {
     host: String,
     /// The zone of the last line that has one.
     zone: String,
+    /// Where the kernel's first words of a sleep stand.
+    entered: Option<Entered>,
+}
+
+/// What was known before the kernel's first word of a sleep.
+struct Entered {
+    day: String,
+    last: i64,
+    add: i64,
+    run: u32,
+    steps: usize,
 }
 
 impl Reading {
@@ -287,6 +298,17 @@ impl Reading {
     fn entry(&mut self, line: u64, stamp: Stamp<'_>, words: &str, is_row: bool) {
         if words.contains("kernel: Linux version ") {
             self.apart();
+        }
+        let kind_of_words = kind(words.trim_start_matches([' ', '|', ':', ']']));
+        if kind_of_words == Kind::Sleeps {
+            self.was_late(&stamp);
+        }
+        if kind_of_words == Kind::Entry && self.entered.is_none() {
+            let (day, steps) = (self.day.clone(), self.out.len());
+            let (last, add, run) = (self.last, self.add, self.run);
+            self.entered = Some(Entered { day, last, add, run, steps });
+        } else if !matches!(kind_of_words, Kind::Entry | Kind::Kernel | Kind::Other) {
+            self.entered = None;
         }
         // Over summer time a clock does not count on.
         if let Some(zone) = zone(words, &stamp) {
@@ -332,7 +354,7 @@ impl Reading {
                 self.host = whose.to_owned();
             }
         }
-        let kind = match kind(words.trim_start_matches([' ', '|', ':', ']'])) {
+        let kind = match kind_of_words {
             Kind::Other if is_row => Kind::Row,
             kind => kind,
         };
@@ -375,6 +397,20 @@ impl Reading {
         } else {
             self.before = Some(step);
         }
+    }
+
+    /// A journal prints when a program wrote a line, and when it took one of the kernel in. Where
+    /// the word of systemd-sleep stands behind the kernel's and has an earlier time, it took those
+    /// in behind the sleep: their times say nothing of its begin.
+    fn was_late(&mut self, stamp: &Stamp<'_>) {
+        let Some(entered) = self.entered.take() else { return };
+        let ms = stamp.ms + entered.add;
+        let same_clock = stamp.wall && entered.run == self.run && stamp.day == entered.day;
+        if !same_clock || ms < entered.last || self.last <= ms {
+            return;
+        }
+        (self.day, self.last, self.add) = (entered.day, entered.last, entered.add);
+        self.out.truncate(entered.steps);
     }
 
     fn apart(&mut self) {
