@@ -121,6 +121,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "script",
             "samples",
             "delays",
+            "programs",
         ],
         "board make" => &[
             "cpus",

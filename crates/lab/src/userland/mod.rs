@@ -111,7 +111,9 @@ fn script(machine: &Machine, wish: &Wish) -> String {
     // Where the host's time counts, so does what is idled away.
     let settle = if machine.accel == Accel::Icount { 30 } else { 5 };
     let then = match wish.script {
-        Some(_) => format!("sh {LAB}/script >/run/said 2>&1 || fail script\nsend said /run/said\n"),
+        Some(_) => {
+            format!("bash {LAB}/script >/run/said 2>&1 || fail script\nsend said /run/said\n")
+        }
         None => String::new(),
     };
     format!(

@@ -41,6 +41,9 @@ pub(crate) struct UserlandArgs {
     /// Run a shell script as root behind the sleeps.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Static programs of yours, separated by commas, that the guest finds in /usr/bin.
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
+    programs: Vec<PathBuf>,
     /// Folder to write.
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
@@ -60,11 +63,16 @@ pub(crate) fn run(a: &UserlandArgs) -> Result<()> {
     let read =
         |path: &PathBuf| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let script = a.script.as_ref().map(read).transpose()?;
+    let named = |path: &PathBuf| -> Result<(String, Vec<u8>)> {
+        let name = path.file_name().with_context(|| format!("{} is no file", path.display()))?;
+        Ok((name.to_string_lossy().into_owned(), read(path)?))
+    };
+    let programs = a.programs.iter().map(named).collect::<Result<_>>()?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     let delays = a.delays.clone().unwrap_or_else(|| delay::drawn(a.machine.seed));
     let limit = Duration::from_secs(a.machine.limit);
-    let wish = Wish { cycles: a.cycles, deep, delays, script, programs: Vec::new(), limit };
+    let wish = Wish { cycles: a.cycles, deep, delays, script, programs, limit };
     let told = userland::run(&kernel, &machine, &wish)?;
     let folder = &a.output;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
