@@ -2,7 +2,8 @@
 
 use super::shown::shown;
 use crate::grams::Asked;
-use crate::klog;
+use crate::klog::{self, civil_days};
+use crate::months::ENGLISH;
 use crate::text::{has_date, lossy};
 use crate::time_of_day::TimeOfDay;
 use dormouse_base::mark::Name;
@@ -17,6 +18,8 @@ const NEAR: i64 = 300_000;
 
 /// A day in ms.
 const DAY: i64 = 86_400_000;
+/// So many days may lie between two lines that are compared.
+const LONGEST: i64 = 31;
 
 /// A text without any of these has no line of a service around a sleep.
 const SERVICES: [&[u8]; 12] = [
@@ -320,8 +323,11 @@ impl Reading {
         if stamp.wall {
             // Stamps of whole seconds stand in the second of the last line.
             let back = stamp.ms + self.add + stamp.grain.max(1) <= self.last;
+            let days = days(&self.day, stamp.day).filter(|n| (1..=LONGEST).contains(n));
             // Over midnight the clock begins again.
-            if self.day != stamp.day || back {
+            if let Some(days) = days {
+                self.add += days * DAY;
+            } else if self.day != stamp.day || back {
                 let midnight = stamp.ms + self.add + DAY / 2 < self.last;
                 self.add = if midnight { self.add + DAY } else { self.add };
                 let same_clock = !self.day.is_empty() || stamp.day.is_empty();
@@ -573,6 +579,24 @@ fn dated(text: &str) -> Option<(Stamp<'_>, usize)> {
         .filter(|d| (1..=2).contains(&d.len()) && d.bytes().all(|c| c.is_ascii_digit()))?;
     let end = text.len() - rest.len() + day.len();
     clock(text, &text[..end], end + 1)
+}
+
+/// How many days lie between two dates that both name theirs.
+fn days(from: &str, to: &str) -> Option<i64> {
+    let number = |date: &str| {
+        let mut parts = date.split('-').map(|n| n.parse::<i64>());
+        if let (Some(Ok(y)), Some(Ok(m)), Some(Ok(d)), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        {
+            return ((1970..3000).contains(&y) && (1..=12).contains(&m))
+                .then(|| civil_days(y, m, d));
+        }
+        // Nothing names a year: a leap year has all days.
+        let (month, day) = date.split_once(' ')?;
+        let month = ENGLISH.iter().position(|m| *m == month)? as i64 + 1;
+        Some(civil_days(2000, month, day.trim().parse().ok()?))
+    };
+    Some(number(to)? - number(from)?)
 }
 
 /// `2031-05-14 00:01:21 CEST` of `journalctl -o short-full`, with its zone.

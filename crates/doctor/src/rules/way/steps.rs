@@ -131,10 +131,9 @@ const HOOKS: &str = " In between systemd-sleep runs its hooks, those of /usr/lib
 /// behind the last word before them and before the first behind them.
 fn is_of_hooks(a: &Step, b: &Step) -> bool {
     let begins = a.text.contains("froze unit 'user.slice'") || is_a_start(&a.text);
-    let returns = a.text.contains("System returned from sleep operation");
+    let thaws = matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed");
     begins && b.kind == Kind::Sleeps
-        || returns
-            && (matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed"))
+        || a.kind == Kind::Back && thaws && b.text.starts_with("systemd")
 }
 
 /// Whether systemd starts the unit that asks the kernel to sleep.
