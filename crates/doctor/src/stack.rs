@@ -256,6 +256,12 @@ pub(crate) fn is_of_a_report(f: &str) -> bool {
         "report_bug",
         "kasan_",
         "__kasan",
+        // What finds a fault of its caller (kernel/sched/core.c, lib/ubsan.c, kernel/locking/lockdep.c).
+        "__might_",
+        "___might_",
+        "ubsan_",
+        "__ubsan_",
+        "lockdep_",
         "kfence_",
         "print_report",
         "die",

@@ -427,3 +427,51 @@ fn a_phase_is_named_where_both_of_its_borders_are_there() {
     let f = told(&format!("{}{sync}", warning("elm_work")), "phase-warning");
     assert!(f.sentence.contains("while data was written before the sleep"), "{}", f.sentence);
 }
+
+#[test]
+fn what_only_finds_a_fault_is_not_the_one_that_made_it() {
+    let head = |first: &[&'static str]| {
+        let mut all = first.to_vec();
+        all.extend(["CPU: 1 PID: 811 Comm: systemd-sleep Not tainted 6.9.3 #1", "Call trace:"]);
+        all
+    };
+    let trace =
+        |first: &[&'static str], frames: &[&'static str]| [head(first), frames.to_vec()].concat();
+    let atomic = trace(
+        &[
+            "BUG: sleeping function called from invalid context at kernel/locking/mutex.c:580",
+            "in_atomic(): 0, irqs_disabled(): 128, non_block: 0, pid: 811, name: systemd-sleep",
+        ],
+        &[
+            " dump_stack_lvl+0x78/0x90",
+            " __might_resched+0x16c/0x1b0",
+            " __might_sleep+0x48/0x7c",
+            " mutex_lock+0x24/0x80",
+            " oak_send_word+0x3c/0x110",
+            " oak_domain_off+0x1c/0x28",
+        ],
+    );
+    let bounds = trace(
+        &["UBSAN: array-index-out-of-bounds in drivers/misc/elm/reg.c:31:9"],
+        &[
+            " dump_stack_lvl+0x5d/0x80",
+            " ubsan_epilogue+0x5/0x30",
+            " __ubsan_handle_out_of_bounds.cold+0x46/0x4b",
+            " elm_write+0x1f0/0x220 [elm]",
+        ],
+    );
+    for (report, function) in [(&atomic, "oak_send_word"), (&bounds, "elm_write")] {
+        in_every_dress(report, &[], &|dress, text| {
+            let f = one(text, "phase-warning");
+            assert!(f.sentence.contains(function), "{dress}: {}", f.sentence);
+            assert!(!f.sentence.contains("might_resched"), "{dress}: {}", f.sentence);
+            assert!(!f.sentence.contains("ubsan"), "{dress}: {}", f.sentence);
+        });
+    }
+    let rcu = trace(
+        &["WARNING: suspicious RCU usage", "6.9.3 #1 Not tainted", "-----------------------------"],
+        &[" lockdep_rcu_suspicious+0x170/0x210", " elm_resume+0x5c/0xd0 [elm]"],
+    );
+    let all = found(&sleep(&[], &rcu).join("\n"));
+    assert!(all.iter().all(|f| !format!("{f:?}").contains("deadlock")), "{all:#?}");
+}

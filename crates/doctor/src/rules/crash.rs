@@ -407,6 +407,10 @@ pub(super) fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message>
         return None;
     }
     let said = |at: usize| case.messages.get(at);
+    // Its first line says it all.
+    if t.words.starts_with("BUG: ") || t.words.starts_with("UBSAN: ") {
+        return said(t.at);
+    }
     let before = t.at.checked_sub(1).and_then(said);
     let mark = t.at.checked_sub(2).and_then(said);
     let is = |m: Option<&Message>| m.is_some_and(|m| m.has("[ cut here ]"));
@@ -433,11 +437,19 @@ fn advice(t: &Trouble<'_>) -> &'static str {
         Kind::Warning => {
             "A warning alone ends no sleep. Report it to the maintainer of the driver that the function belongs to, with the whole report."
         }
+        // kernel/locking/lockdep.c:lockdep_rcu_suspicious.
+        Kind::Locks if t.words.contains("RCU usage") => {
+            "It is data that was read without the protection that RCU asks for, which may go away meanwhile: report it to the maintainer of that driver, with the whole report."
+        }
         Kind::Locks => {
             "It is a deadlock that can happen, not one that did: report it to the maintainer of that driver, with the whole report."
         }
         Kind::Hung => {
             "The functions below that line say what it waits for; a device or disk that did not come back is the usual cause (errors and resets in the lines before)."
+        }
+        // kernel/workqueue.c:show_one_workqueue.
+        Kind::Stall if t.words.contains("workqueue lockup") => {
+            "No work of that pool of workers made progress: the lines \"in-flight\" below it name the work that holds it up."
         }
         Kind::Stall => {
             "The backtrace of that CPU says what it does with interrupts off: look at the driver or firmware call of that function."
