@@ -4,7 +4,7 @@
 use crate::evidence::{cycles, device, seen};
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy, Unchecked};
 use crate::report::{Report, Sleep, sorted};
-use crate::rules::{abort, ended, freezer, mode, sync};
+use crate::rules::{abort, callback, ended, freezer, mode, sync};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome};
 use dormouse_base::device::DeviceId;
@@ -37,6 +37,7 @@ pub fn judge(capture: &Capture) -> Report {
         freezing,
         turns,
         noirq,
+        callback::recorded,
         stepped,
         crate::freezing::judge,
         crate::runtime::judge,

@@ -458,3 +458,17 @@ fn the_name_of_a_test_program_stands_before_counters() {
     assert_eq!(ids(&text), ids(&plain));
     assert!(!ids(&plain).is_empty());
 }
+
+#[test]
+fn an_end_of_the_way_up_is_none_of_the_way_down() {
+    let text = "\
+[   50.000000] PM: suspend entry (deep)
+[   50.600000] PM: suspend devices took 0.400 seconds
+[   63.000000] oak 0000:05:00.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 5200000 usecs
+[   63.300000] PM: suspend exit
+";
+    let [c] = &cycles(text)[..] else { panic!("one cycle") };
+    assert_eq!(c.suspend_time(), Some(Ns(600 * MS)));
+    assert_eq!(c.resume_time(), Some(Ns(5_200 * MS)));
+    assert!(says(text, "callback-slow").starts_with("pci_pm_resume of 0000:05:00.0 (oak)"));
+}

@@ -128,7 +128,8 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
         let who = who.map_or(parts, |w| format!(" {w} alone explains much of it."));
         let ran = if who.is_empty() { pause::longest(case, *at, *t) } else { None };
         let who = ran.as_ref().map_or(who, |(_, device, function, took)| {
-            format!(" {function} of {} took {} of it.", say::device(device), say::span(*took))
+            let what = if *function == device.name { "A callback" } else { function };
+            format!(" {what} of {} took {} of it.", say::device(device), say::span((*took).min(*t)))
         });
         let silence = if who.is_empty() { pause::silence(case, *at, *t) } else { None };
         let who = silence.as_ref().map_or(who, |(m, device, gap)| {
@@ -162,7 +163,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
                 Some(_) => pause::LOOK_INTO,
                 None => "See which callback it was: boot with initcall_debug, or dormouse record; without it the lines before that one (resets, timeouts, firmware) tell who was waited for.",
             })
-            .of_function(ran.as_ref().map(|r| r.2))
+            .of_function(ran.as_ref().filter(|r| r.2 != r.1.name).map(|r| r.2))
             .of_devices(ran.map(|r| r.1))
             .when(Some(direction), Some(if direction == Direction::Resume { Phase::Resume } else { Phase::Suspend }))
             .at(direction.name())

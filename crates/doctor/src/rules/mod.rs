@@ -3,6 +3,7 @@
 pub(crate) mod abort;
 mod at_run_time;
 mod back;
+pub(crate) mod callback;
 mod clock;
 pub(crate) mod columns;
 mod cpu;
@@ -70,7 +71,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 50] = [
+pub(crate) const ALL: [Rule; 51] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -102,6 +103,7 @@ pub(crate) const ALL: [Rule; 50] = [
     night::judge,
     image::judge,
     pause::judge,
+    callback::judge,
     drive::judge,
     silent::judge,
     medium::judge,
@@ -134,7 +136,9 @@ pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     if s2idle && !mode::has_counters(case) && !night::has_counters(case) && !spm::has_depth(case) {
         out.push(Unchecked::Hardware);
     }
-    if !case.attempts.is_empty() && !has("calling ") && !has(" of drv:") {
+    // Ends of callbacks alone tell how long each took, too.
+    let timed = case.messages.having(" returned ").any(|(_, m)| pause::returned(m).is_some());
+    if !case.attempts.is_empty() && !has("calling ") && !has(" of drv:") && !timed {
         out.push(Unchecked::Callbacks);
     }
     // Asked of a text that speaks of it: a log of a sleep alone is about something else.

@@ -201,6 +201,21 @@ fn infer_spans(cycle: &mut Cycle, reaches: &[(Phase, Ns, Ns)]) {
             (span.start, span.end) = (span.start.min(start), span.end.max(end));
         }
     }
+    // Where no line but ends of callbacks tells of the way up, they do: that time is none of the
+    // way down.
+    let is_up = |p: &PhaseSpan| p.phase.direction() == Direction::Resume;
+    if !cycle.phases.iter().chain(&missing).any(is_up) {
+        let up = reaches.iter().filter(|r| r.0.direction() == Direction::Resume);
+        missing.extend(up.map(|&(phase, start, end)| PhaseSpan {
+            phase,
+            event: rules::plain_event(phase),
+            start,
+            end,
+            cpu: 0,
+            complete: false,
+            printed: None,
+        }));
+    }
     missing.sort_by_key(|s| s.phase);
     until_the_next(cycle, &mut missing);
     cycle.phases.extend(missing);
