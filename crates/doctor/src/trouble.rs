@@ -317,8 +317,8 @@ fn headless(messages: &Messages) -> Option<Trouble<'_>> {
         .take_while(|&at| !known(at))
         .find(|&at| messages[at].has("---[ end trace"));
     let (at, words) = match (at, end) {
-        (Some(at), _) => (at, "the first lines of the report are cut off"),
-        (None, Some(_)) => (0, "all but the end of the report is cut off"),
+        (Some(at), _) => (at, HEADLESS[0]),
+        (None, Some(_)) => (0, HEADLESS[1]),
         (None, None) => return None,
     };
     let t = report(messages, at, Kind::Warning, words);
@@ -328,6 +328,10 @@ fn headless(messages: &Messages) -> Option<Trouble<'_>> {
             .any(|m| m.has("RIP: 0010:") || m.has("pc : ") || m.has("PC is at "));
     (end.is_some() || in_kernel).then_some(t)
 }
+
+/// What is said of such a report in place of its first line.
+const HEADLESS: [&str; 2] =
+    ["the first lines of the report are cut off", "all but the end of the report is cut off"];
 
 /// So early a report stands whose first line was cut off.
 const EARLY: usize = 4;
@@ -383,6 +387,11 @@ impl Trouble<'_> {
             (Some(p), None) | (None, Some(p)) => format!("in {}", p.words()),
             (None, None) => String::new(),
         }
+    }
+
+    /// Whether its first line was cut off.
+    pub(crate) fn is_headless(&self) -> bool {
+        HEADLESS.contains(&self.words)
     }
 
     /// The function to blame: that of the processor, unless everybody uses it.

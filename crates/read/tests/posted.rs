@@ -177,7 +177,7 @@ fn a_crash_of_the_worker_of_runtime_pm_is_told_without_its_frames() {
         [    6.271456] Workqueue: pm pm_runtime_work\n\
         [    6.271466] RIP: 0010:kestrel_suspend+0x25/0x180 [snd_kestrel]\n";
     let f = told(text, "rpm-crash").expect("a crash");
-    assert!(f.sentence.starts_with("kestrel_suspend crashed the kernel"), "{}", f.sentence);
+    assert!(f.sentence.starts_with("kestrel_suspend (snd_kestrel) crashed"), "{}", f.sentence);
 }
 
 #[test]
@@ -253,4 +253,59 @@ fn a_quoted_gap_is_a_gap() {
     assert!(gaps(text), "{:?}", capture(text).losses.list);
     let quoted: String = text.lines().map(|l| format!("> {l}\n")).collect();
     assert!(gaps(&quoted));
+}
+
+#[test]
+fn the_driver_is_to_blame_for_a_crash_at_run_time_and_not_its_bus() {
+    let said = |text: &str| told(text, "rpm-crash").expect("a crash").sentence;
+    let pci = "\
+[  310.100000] BUG: unable to handle page fault for address: ffffc90000a00018
+[  310.100010] Oops: 0000 [#1] PREEMPT SMP
+[  310.100020] CPU: 5 PID: 91 Comm: kworker/5:1 Not tainted 6.9.0 #1
+[  310.100030] Workqueue: pm pm_runtime_work
+[  310.100040] RIP: 0010:elm_runtime_suspend+0x1f/0xb0 [elm]
+[  310.100050] Call Trace:
+[  310.100060]  pci_pm_runtime_suspend+0x6c/0x1b0
+[  310.100070]  __rpm_callback+0x4d/0x170
+[  310.100080]  rpm_suspend+0x13b/0x6f0
+[  310.100090] ---[ end trace 0000000000000000 ]---
+";
+    assert!(said(pci).starts_with("elm_runtime_suspend (elm) crashed"), "{}", said(pci));
+    // A helper of the driver, behind a power domain.
+    let domain = pci
+        .replace("RIP: 0010:elm_runtime_suspend+0x1f/0xb0", "RIP: 0010:elm_clk_off+0x8/0x20")
+        .replace(
+            "pci_pm_runtime_suspend+0x6c/0x1b0",
+            "elm_runtime_suspend+0x30/0x90 [elm]\n[  310.100061]  genpd_runtime_suspend+0xb0/0x2c0",
+        );
+    assert!(
+        said(&domain).ends_with(
+            "elm_runtime_suspend (elm) crashed the kernel as a callback of runtime power management, in elm_clk_off (elm)."
+        ),
+        "{}",
+        said(&domain)
+    );
+    let arm = "\
+Internal error: Oops: 5 [#1] SMP ARM
+CPU: 0 PID: 12 Comm: kworker/0:2 Not tainted 5.10.0 #1
+Workqueue: pm pm_runtime_work
+PC is at oak_runtime_resume+0x18/0x6c
+LR is at __rpm_callback+0x48/0x150
+[<c0a1b200>] (oak_runtime_resume) from [<c06f1a00>] (__rpm_callback+0x48/0x150)
+[<c06f1a00>] (__rpm_callback) from [<c06f1b00>] (rpm_callback+0x68/0x6c)
+";
+    assert!(said(arm).starts_with("oak_runtime_resume crashed"), "{}", said(arm));
+    let headless = "\
+[    7.300000] Call trace:
+[    7.300010]  ash_runtime_suspend+0x14/0x1d4 [phy_ash] (P)
+[    7.300020]  pm_generic_runtime_suspend+0x2c/0x44
+[    7.300030]  __rpm_callback+0x48/0x1e0
+[    7.300040]  rpm_suspend+0x10c/0x580
+[    7.300050] Code: a9be7bfd 910003fd a90153f3 (39428660)
+[    7.300060] ---[ end trace 0000000000000000 ]---
+";
+    assert!(said(headless).starts_with("ash_runtime_suspend (phy_ash) crashed"));
+    // Without the code of the fault it may be a warning.
+    let warned = headless.replace("(39428660)", "39428660");
+    assert!(told(&warned, "rpm-crash").is_none());
 }

@@ -4,9 +4,10 @@
 use crate::case::Case;
 use crate::evidence::value;
 use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
-use crate::message::{CRASHES, Message};
+use crate::message::Message;
 use crate::stack;
 use crate::stage;
+use crate::trouble::{Kind, troubles};
 use crate::value::Value;
 use dormouse_base::folder::device_of;
 use dormouse_base::phase::Direction;
@@ -149,35 +150,81 @@ fn device_before<'a>(m: &'a Message, words: &str) -> Option<&'a str> {
 
 /// A crash inside a callback that drivers/base/power/runtime.c:__rpm_callback runs.
 fn crash(case: &Case, out: &mut Vec<Finding>) {
-    for (at, m) in case.messages.having_any(&CRASHES).filter(|(_, m)| m.is_crash()) {
-        let frames = stack::frames(&case.messages, at, 60);
-        let core = frames.iter().position(|f| f.ends_with("rpm_callback"));
+    for t in troubles(&case.messages) {
+        let lines = &case.messages[t.at..t.end];
+        // arch/arm64/kernel/traps.c and arch/arm/kernel/traps.c print code, the instruction of
+        // the fault in brackets, where the kernel dies, and not where it warns.
+        let dies = |m: &Message| {
+            m.text.trim_start().starts_with("Code: ") && m.text.trim_end().ends_with(')')
+        };
+        let headless = t.is_headless();
+        if t.kind != Kind::Crash && !(headless && lines.iter().any(dies)) {
+            continue;
+        }
+        // The processor was in a function that its dump may not repeat.
+        let mut frames = t.frames.clone();
+        if let Some(place) = t.place.as_ref().filter(|p| !frames.contains(p)) {
+            frames.insert(0, place.clone());
+        }
+        let core = frames.iter().position(|f| f.function.ends_with("rpm_callback"));
         // The last frame that is left may be the bus's own callback.
-        let core = core.or_else(|| frames.iter().rposition(|f| stage::is_runtime(f)));
+        let of_runtime = |f: &stack::Frame| stage::is_runtime(&f.function);
+        let core = core.or_else(|| frames.iter().rposition(of_runtime));
         // Its workqueue names itself in the head of the dump, where the frames were cut off.
         let works = |m: &Message| m.has("Workqueue: pm pm_runtime_work");
-        let at_work = core.is_none() && case.messages[at..].iter().take(20).any(works);
+        let at_work = core.is_none() && lines.iter().take(20).any(works);
         if core.is_none() && !at_work {
             continue;
         }
-        // What the core calls is the bus's or the driver's: the outermost that is not generic.
+        // What the core calls is the bus's, or the power domain's; what that calls in turn is
+        // the driver's: the outermost that is none of theirs.
         let own = &frames[..core.unwrap_or(0)];
-        let callback = own.iter().rev().find(|f| !f.starts_with("pm_generic")).cloned();
-        let stood = || {
-            let all = crate::trouble::troubles(&case.messages);
-            let of = all.iter().find(|t| t.at <= at && at < t.end)?;
-            of.culprit().map(|f| f.function.clone())
-        };
-        let callback = if at_work || own.is_empty() { stood() } else { callback };
-        let Some(name) = callback.as_deref() else { continue };
+        let of_report = |f: &&stack::Frame| stack::is_of_a_report(&f.function);
+        let mut drivers = own.iter().rev().filter(|f| !of_report(f));
+        let callback = drivers.find(|f| !is_of_a_bus(&f.function));
+        let callback = callback.or_else(|| t.culprit()).or_else(|| own.last());
+        let Some(callback) = callback else { continue };
+        let inside = t.culprit().filter(|f| *f != callback && own.contains(f));
+        let inside = inside.map_or(String::new(), |f| format!(", in {}", f.words()));
+        let cut = if headless { " The first lines of the report are cut off." } else { "" };
         let f = Finding::new(("rpm-crash", Area::Rpm, Level::Broken), Confidence::Certain)
-            .says(format!("{name} crashed the kernel as a callback of runtime power management."))
+            .says(format!(
+                "{} crashed the kernel as a callback of runtime power management{inside}.{cut}",
+                callback.words()
+            ))
             .look("Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses.")
-            .of_function(Some(name))
-            .shown_by(crate::evidence::lines([m]));
+            .of_function(Some(&callback.function))
+            .shown_by(crate::evidence::lines([&case.messages[t.at]]));
         out.push(f);
         return;
     }
+}
+
+/// Functions of buses and of power domains that stand between the core of runtime PM and the
+/// callback of a driver (drivers/pci/pci-driver.c, drivers/usb/core/driver.c,
+/// drivers/pmdomain/core.c, drivers/scsi/scsi_pm.c, drivers/base/power/generic_ops.c, 6.12).
+fn is_of_a_bus(function: &str) -> bool {
+    const FRONT: [&str; 18] = [
+        "pm_generic_",
+        "genpd_",
+        "__genpd_",
+        "pm_clk_",
+        "pci_pm_runtime_",
+        "pci_pm_default_",
+        "usb_runtime_",
+        "usb_suspend_",
+        "usb_resume_",
+        "usb_autosuspend_",
+        "usb_autoresume_",
+        "platform_pm_",
+        "acpi_subsys_",
+        "acpi_dev_",
+        "amba_pm_",
+        "scsi_runtime_",
+        "sdev_runtime_",
+        "mmc_runtime_",
+    ];
+    FRONT.iter().any(|w| function.starts_with(w))
 }
 
 /// A call of runtime PM, or its return, as a trace in a text shows it.
