@@ -18,6 +18,7 @@ mod setting;
 mod show;
 pub mod tune;
 mod turbostat;
+mod used;
 mod verdict;
 mod wrapped;
 

@@ -2,6 +2,7 @@
 
 use super::dumps;
 use super::numbers::{percent, seconds, us};
+use super::used::{lacks_lower, name};
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
@@ -125,13 +126,6 @@ pub fn show(page: &Page) -> String {
     out
 }
 
-fn name(r: &Row) -> String {
-    match &r.name {
-        Some(n) => safe(n).into_owned(),
-        None => format!("state {}", r.state),
-    }
-}
-
 /// A residency in microseconds: as measured, or `~10,300` with three digits.
 fn about(q: Quantile) -> String {
     if q.exact {
@@ -145,7 +139,9 @@ fn about(q: Quantile) -> String {
 }
 
 /// The first line: what is worth attacking.
-fn answer(sections: &[Section]) -> String {
+///
+/// `listed`: the states are those that the kernel lists, not those that a trace met.
+fn answer(sections: &[Section], listed: bool) -> String {
     let all = totals(sections);
     let row = |at: (usize, usize)| name(&sections[at.0].states[at.1]);
     // Cores of two kinds may both have a state of this name.
@@ -198,7 +194,8 @@ fn answer(sections: &[Section]) -> String {
         }
         Finding::Disabled { at } => {
             let most = sections[at.0].states.iter().max_by_key(|r| r.time_ns);
-            let whole = sections[at.0].has_all_times();
+            let of = &sections[at.0];
+            let whole = of.has_all_times() && !(listed && lacks_lower(of));
             let spent = most.filter(|r| whole && r.time_ns > Some(0)).map_or(String::new(), |r| {
                 let of = totals(std::slice::from_ref(&sections[at.0])).time;
                 let share = percent(r.time_ns.unwrap_or(0), of);
@@ -244,38 +241,14 @@ fn answer(sections: &[Section]) -> String {
             grouped(all.sleeps),
             grouped(all.too_shallow)
         ),
-        Finding::Unknown => {
-            let most = sections.iter().flat_map(|s| &s.states).max_by_key(|r| r.time_ns);
-            let lacks = sections.iter().find(|s| !s.has_all_times());
-            let lacks = lacks.and_then(|s| s.states.iter().find(|r| r.time_ns.is_none()));
-            match most.filter(|r| r.time_ns > Some(0)) {
-                Some(_) if let Some(r) = lacks.filter(|r| r.sleeps.is_none()) => format!(
-                    "How often {} was entered, and for how long, this input does not say: no share \
-                     of time is told.",
-                    name(r)
-                ),
-                Some(_) if let Some(r) = lacks => format!(
-                    "{} was entered {} times, and for how long this input does not say: no share of \
-                     time is told.",
-                    name(r),
-                    grouped(r.sleeps.unwrap_or(0))
-                ),
-                Some(r) => format!(
-                    "CPUs spent {} of their idle time in {}; whether that was right this input does not say.",
-                    percent(r.time_ns.unwrap_or(0), all.time),
-                    name(r)
-                ),
-                None => "This input says which idle states there are, and not how they were used."
-                    .into(),
-            }
-        }
+        Finding::Unknown => super::used::text(sections, listed),
     };
     wrap(&text)
 }
 
 /// `named`: the input says which CPUs it tells of; `label`: it is one of several.
 fn snapshot(s: &Snapshot, difference: bool, named: bool, label: bool) -> String {
-    answer(&of_snapshot(s)) + &without_answer(s, difference, named, label)
+    answer(&of_snapshot(s), true) + &without_answer(s, difference, named, label)
 }
 
 /// Whether anything of it was counted.
@@ -455,7 +428,7 @@ fn asked(t: &Sleeps) -> String {
 
 fn trace(t: &Sleeps, top: usize) -> String {
     let sections = of_trace(t);
-    let mut out = answer(&sections);
+    let mut out = answer(&sections, false);
     let judged = if t.has_misses {
         "misses are the kernel's own events"
     } else if sections.iter().all(|s| s.states.iter().all(|r| r.target_residency_us.is_some())) {
