@@ -109,8 +109,10 @@ fn mended(sentence: &str) -> bool {
 /// What is gone, and since what: `With the new firmware it is gone`. What is gone behind a sleep
 /// is another matter.
 fn gone(sentence: &str) -> bool {
-    const GONE: [&str; 6] = [
+    const GONE: [&str; 8] = [
         "it is gone",
+        "this is gone",
+        "that is gone",
         "it's gone",
         "problem is gone",
         "issue is gone",
@@ -126,6 +128,13 @@ fn gone(sentence: &str) -> bool {
         && !has(&SLEEP)
         && !UNLESS.iter().any(|w| lower.contains(w))
         && !lower.trim_end().ends_with('?')
+}
+
+/// Whether lines of text above an excerpt, the nearest first, or below it say that it is of an
+/// earlier time.
+pub fn tells_of_then(above: &[String], below: &[String]) -> bool {
+    let over = |t: &String| has(t, &BEHIND) || mended(t) || gone(t);
+    above.iter().any(|t| has(t, &AHEAD)) || below.iter().any(over)
 }
 
 /// Whether somebody says something in words.

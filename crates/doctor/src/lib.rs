@@ -89,6 +89,7 @@ pub mod way;
 pub mod whole;
 mod words;
 
+pub use earlier::tells_of_then;
 pub use rules::patch::MEASURED;
 pub use rules::ready::NO_STATE;
 

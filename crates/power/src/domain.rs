@@ -308,6 +308,8 @@ pub struct Stuck {
     pub on: Option<bool>,
     /// The error, if the text has one.
     pub error: Option<i32>,
+    /// A sentence of a person tells it, of a line that it quotes or of an earlier time.
+    pub told: bool,
     /// The line.
     pub evidence: Evidence,
 }

@@ -356,6 +356,26 @@ fn what_did_not_switch_comes_before_what_waits_for_it() {
 }
 
 #[test]
+fn a_sentence_that_tells_of_a_clock_is_no_line_of_a_log() {
+    let level = |text: &str| {
+        let found = findings(text);
+        let [f] = &found[..] else { panic!("{found:#?}") };
+        assert!(f.sentence.contains(" oak_bus_clk did not switch on"), "{}", f.sentence);
+        f.level
+    };
+    let line = "oak_bus_clk status stuck at 'off'";
+    assert_eq!(level(&format!("{line}\n")), Level::Broken);
+    // A whole line in quotation marks may be all that somebody shows.
+    assert_eq!(level(&format!("Booting ends with \"{line}\"\n")), Level::Broken);
+    assert_eq!(level(&format!("It prints \"{line}\" and returns early.\n")), Level::Note);
+    let then = format!("The old kernel printed\n\n  {line}\n\non each boot.\n");
+    assert_eq!(level(&then), Level::Note);
+    let gone = format!("I saw\n\n  {line}\n\non each boot. Since v6.12 this is gone, thanks.\n");
+    assert_eq!(level(&gone), Level::Note);
+    assert_eq!(level(&then.replace("  oak", "[    3.100000] oak")), Level::Broken);
+}
+
+#[test]
 fn a_node_without_an_address_has_one_name_in_pairs() {
     let log = "platform 5000.bus:mux: Fixed dependency cycle(s) with /soc/bus/panel@1\n\
         platform 1.panel: Fixed dependency cycle(s) with /soc/bus/mux\n\

@@ -188,13 +188,25 @@ fn stuck(case: &Case, out: &mut Vec<Found>) {
             0 => String::new(),
             _ => format!(" {} failed to probe over it.", names(&without)),
         };
-        let level = if on == Some(false) { Level::Risk } else { Level::Broken };
+        let told = lines.iter().all(|s| s.told);
+        let level = match on {
+            _ if told => Level::Note,
+            Some(false) => Level::Risk,
+            _ => Level::Broken,
+        };
+        let says = match told {
+            true => format!(
+                "The text tells that {} did not switch {way}{said}: a sentence says so, and no line of a log.",
+                what.replacen("The ", "the ", 1).replacen("A ", "a ", 1)
+            ),
+            false => format!("{what} did not switch {way}{said}.{without}"),
+        };
         let f = Finding::new(("domain-stuck", Area::Domain, level), Confidence::Certain)
-            .says(format!("{what} did not switch {way}{said}.{without}"))
-            .look(
-                "See which clock, supply or reset its switch needs and whether firmware allows it: \
-                 what is inside cannot work before.",
-            )
+            .says(says)
+            .look(match told {
+                true => "Give the lines of the log: what a sentence tells may be over, or of another machine.",
+                false => "See which clock, supply or reset its switch needs and whether firmware allows it: what is inside cannot work before.",
+            })
             .shown_by(lines.iter().take(4).map(|s| s.evidence.clone()));
         out.push(Found { finding: f, is_failure: true, weight: u64::MAX });
     }

@@ -32,6 +32,7 @@ use crate::part::{Part, Taken};
 use crate::text::{self, LONGEST, Text};
 use dormouse_base::loss::Severity;
 use dormouse_doctor::stack::whole_frame;
+use dormouse_doctor::tells_of_then;
 use dormouse_power::deferral::Need;
 use dormouse_power::link::Link;
 use dormouse_power::name::{key, keys_upward, stem};
@@ -244,6 +245,8 @@ struct Open {
     last: u64,
     joins: usize,
     quotes: usize,
+    /// The sentences around it are of an earlier time.
+    then: bool,
 }
 
 /// Reads messages.
@@ -302,7 +305,8 @@ fn messages(asked: &Asked<'_>, case: &mut Case) {
             let doubtful = !r.fresh && (quoted || is_prose(&text));
             let evidence = Evidence { line: at, time: r.time, text: String::new(), doubtful };
             let whole = said::is_whole(&text) || (raw.len() < WRAPPED && !is_torn(&text));
-            open = Some(Open { text, evidence, last: at, joins: 0, quotes });
+            let then = !r.fresh && is_of_then(&lines, at);
+            open = Some(Open { text, evidence, last: at, joins: 0, quotes, then });
             if whole {
                 let before = case.probes.len();
                 close(&mut open, case);
@@ -406,6 +410,8 @@ fn close(open: &mut Option<Open>, case: &mut Case) {
     {
         o.text.truncate(whole.len());
     }
+    let known = case.stuck.len();
+    let told = o.evidence.time.is_none() && (o.then || is_in_a_sentence(&o.text));
     let shown = o.text.chars().take(LONGEST).collect();
     let mut evidence = Evidence { text: shown, ..o.evidence };
     // A person's sentence quotes a message: it may be anybody's.
@@ -417,6 +423,30 @@ fn close(open: &mut Option<Open>, case: &mut Case) {
     } else {
         said::take(o.text.trim(), evidence, case);
     }
+    case.stuck[known..].iter_mut().for_each(|s| s.told |= told);
+}
+
+/// Whether a sentence of a person goes on behind what it quotes: `… "x status stuck at 'off'" and
+/// returns`.
+fn is_in_a_sentence(text: &str) -> bool {
+    let closing = text.rfind(['"', '”']).filter(|at| text.find(['"', '“']) < Some(*at));
+    let behind = closing.map_or("", |at| text[at..].trim_start_matches(['"', '”']));
+    behind.split_whitespace().filter(|w| w.starts_with(char::is_alphabetic)).count() >= 2
+}
+
+/// So many lines of text above and below a line may say of when it is.
+const AROUND: usize = 2;
+
+/// Whether sentences around the line `at`, from 1, tell of an earlier time.
+fn is_of_then(lines: &Lines<'_>, at: u64) -> bool {
+    let at = usize::try_from(at).unwrap_or(usize::MAX);
+    let text = |i: usize| lines.get(i).text.trim().to_string();
+    let filled = |t: &String| !t.is_empty();
+    let above = (0..at.saturating_sub(1)).rev().take(2 * AROUND).map(text).filter(filled);
+    let below = (at..lines.len()).take(2 * AROUND).map(text).filter(filled);
+    let (above, below): (Vec<_>, Vec<_>) =
+        (above.take(AROUND).collect(), below.take(AROUND).collect());
+    tells_of_then(&above, &below)
 }
 
 /// Reads what drivers said of devices that waited, and of those that they or a

@@ -409,10 +409,12 @@ fn stuck(text: &str, evidence: &Evidence) -> Option<Stuck> {
         clock: name.contains("clk"),
         on,
         error,
+        told: false,
         evidence: evidence.clone(),
     };
     if let Some((name, state)) = text.split_once(" status stuck at '") {
         let name = name.rsplit(' ').next().unwrap_or(name);
+        let name = name.trim_start_matches(['"', '\'', '(', '“', '‘', '*']);
         return Some(of(name, Some(state.starts_with("off")), None));
     }
     // All words below have it, and few other lines.
