@@ -114,28 +114,46 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
         // was asked to switch it on. A drive that is given up is told of as a drive.
         let apart = !sleeps && (down || method.is_none());
         if apart {
-            lines_of.retain(|(at, _)| !is_pulled(case, *at) && !drive::is_told(case, *at));
+            let (away, rest): (Vec<_>, Vec<_>) =
+                lines_of.into_iter().partition(|(at, _)| pulled(case, *at).is_some());
+            lines_of = rest;
+            if let Some(p) = away.first().and_then(|(at, _)| pulled(case, *at)) {
+                let said: Vec<&Message> = away.iter().map(|l| l.1).collect();
+                out.push(unplugged(case, &said, p));
+            }
+            lines_of.retain(|(at, _)| !drive::is_told(case, *at));
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
+        // A port that did not answer either, right beside them: what goes away takes its port along.
+        let of_port = |(at, m): &(usize, &Message)| {
+            m.trust.is_of_a_kernel()
+                && port(m)
+                && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
+                && (!apart || pulled(case, *at).is_none())
+        };
+        let ports_of: Vec<(usize, &Message)> =
+            case.messages.having(CHANGE).filter(of_port).collect();
+        if said.is_empty() {
+            // Docks come and go around sleeps: of a log of those it says nothing.
+            let alone = case.attempts.is_empty() && out.is_empty();
+            out.extend(ports_alone(&ports_of, down).filter(|_| alone));
+            continue;
+        }
         // `unknown` is the state of a device that nobody brought into one yet.
         let known = said.iter().find(|m| states(m).is_some_and(|s| s.0 != "unknown"));
         let Some((from, to)) = known.or(said.first()).and_then(|m| states(m)) else { continue };
         let devices = owners(&said);
-        // A port that did not answer either, right beside them: what goes away takes its port along.
-        let near: Vec<&Message> = case
-            .messages
-            .having(CHANGE)
-            .filter(|(at, m)| {
-                m.trust.is_of_a_kernel()
-                    && port(m)
-                    && sleeps
-                    && lines_of.iter().any(|l| l.0.abs_diff(*at) <= BESIDE)
-            })
-            .map(|(_, m)| m)
-            .filter(|m| states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down))
-            .collect();
-        let ports: Vec<Device> = near.iter().map(|m| owner(&m.text)).collect();
+        let beside = |p: &(usize, &Message)| lines_of.iter().any(|l| l.0.abs_diff(p.0) <= BESIDE);
+        let mut near: Vec<&Message> = ports_of.into_iter().filter(beside).map(|(_, m)| m).collect();
+        near.sort_by_key(|m| owner(&m.text).name);
+        let ports = owners(&near);
+        let (it, its, does) = match devices.len() + if apart { ports.len() } else { 0 } {
+            1 => ("it", "its", "does"),
+            _ => ("they", "their", "do"),
+        };
+        let (them, was) = if it == "it" { ("it", "was") } else { ("them", "were") };
         let beside = match ports.len() {
+            _ if apart => String::new(),
             0 => String::new(),
             1 => format!(" A port did not answer either: {}.", say::devices(&ports)),
             _ => format!(" Ports did not answer either: {}.", say::devices(&ports)),
@@ -144,22 +162,37 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
             (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
         let level = if apart { Level::Risk } else { Level::Broken };
         let rule = ("device-not-powered", Area::Abort, level);
-        let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
+        let f = Finding::new(rule, Confidence::Likely);
         let above = match ports.first() {
             Some(p) => format!("the port {}, and what is above it (lspci -t)", p.name),
-            None => "the port above it".into(),
+            None => "the port above".into(),
         };
         let power = format!(
-            "Look what cuts its power: {above}, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."
+            "Look what cuts {its} power: {above}, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."
         );
         let f = if apart {
+            // A port has a higher bus number than what is above it (drivers/pci/probe.c:
+            // pci_scan_bridge_extend numbers buses on the way down, 6.12).
+            let (who, top) = match ports.first() {
+                Some(top) => {
+                    let (one, more) = match ports.len() {
+                        1 => ("The port", "is the one that"),
+                        _ => ("Of the ports", "is nearest to the root by its bus number, and"),
+                    };
+                    let all: Vec<Device> = ports.iter().chain(&devices).cloned().collect();
+                    let top =
+                        format!(" {one} {} {more} takes what is below along.", say::device(top));
+                    (say::devices(&all), top)
+                }
+                None => (who, String::new()),
+            };
             f.says(format!(
-                "{who} does not answer: it could not be put from {from} to {to}, and the kernel has lost it. The text shows no sleep, and not what took it away; what is pulled out answers no more either.{beside}"
+                "{who} {does} not answer: {it} could not be put from {from} to {to}, and the kernel has lost {them}.{top} The text shows no sleep, and not what took {them} away; what is pulled out answers no more either."
             ))
             .look(power)
         } else if down {
             f.says(format!(
-                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before.{beside}"
+                "{who} could not be put from {from} to {to} when the machine went to sleep: {it} did not answer, so {it} {was} gone before.{beside}"
             ))
             .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
         } else {
@@ -171,13 +204,90 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 None => f,
             };
             f.says(format!(
-                "{who} could not be brought back from {from}{when}: it did not answer.{beside}"
+                "{who} could not be brought back from {from}{when}: {it} did not answer.{beside}"
             ))
             .look(power)
         };
         let f = if sleeps { f.when(Some(half), None).at(half.name()) } else { f };
-        out.push(f.of_devices(ports).shown_by(lines(said)).shown_by(lines(near)));
+        let f = if apart {
+            f.of_devices(ports).of_devices(devices).shown_by(lines(near)).shown_by(lines(said))
+        } else {
+            f.of_devices(devices).of_devices(ports).shown_by(lines(said)).shown_by(lines(near))
+        };
+        out.push(f);
     }
+}
+
+/// Ports that did not answer, and nothing below them that says so. Ports of Thunderbolt go away
+/// whenever their plug does.
+fn ports_alone(said: &[(usize, &Message)], down: bool) -> Option<Finding> {
+    let said: Vec<&Message> = said.iter().map(|s| s.1).collect();
+    let ports = owners(&said);
+    let (does, them) = match ports.len() {
+        0 => return None,
+        1 => ("does", "it"),
+        _ => ("do", "them"),
+    };
+    let half = if down { Direction::Suspend } else { Direction::Resume };
+    let rule = ("port-gone", Area::Abort, Level::Note);
+    let f = Finding::new(rule, Confidence::Likely)
+        .says(format!(
+            "{} {does} not answer: what is below {them} cannot be reached. No device below says that it was lost, and the text does not show whether a plug was pulled.",
+            say::devices(&ports)
+        ))
+        .look("See what is below that port (lspci -t), and whether it works.")
+        .of_devices(ports)
+        .when(Some(half), None);
+    Some(f.shown_by(lines(said)))
+}
+
+/// What a slot or a plug said around a device that was lost.
+struct Pulled<'a> {
+    first: &'a Message,
+    at: usize,
+}
+
+/// Devices that somebody pulled out, or whose link went: no fault of their power.
+fn unplugged(case: &Case, said: &[&Message], p: Pulled<'_>) -> Finding {
+    let devices = owners(said);
+    let port = owner(&p.first.text);
+    // `Slot(5): Link Down`: the slot, and what it says.
+    let slot = |m: &Message| {
+        let (slot, rest) = m.after("Slot(")?.split_once("): ")?;
+        Some((slot.to_string(), rest.trim().to_string()))
+    };
+    let of = slot(p.first);
+    let next = |words: &str| {
+        let behind = case.messages[p.at + 1..].iter().take(8 * BESIDE);
+        let same = |m: &Message| slot(m).map(|s| s.0) == of.as_ref().map(|s| s.0.clone());
+        behind.filter(|m| of.is_some() && same(m)).find(|m| m.has(words))
+    };
+    let (empty, up) = (next("Card not present"), next("Link Up"));
+    let what = match &of {
+        Some((slot, word)) => {
+            let then = match (empty, up) {
+                (Some(_), _) if word != "Card not present" => " and then \"Card not present\"",
+                (_, Some(_)) => " and later \"Link Up\"",
+                _ => "",
+            };
+            format!("slot {slot} of port {} said \"{word}\"{then}", port.name)
+        }
+        None => format!("{} said \"device disconnected\"", say::device(&port)),
+    };
+    let gone = of.as_ref().is_none_or(|s| s.1 == "Card not present") || empty.is_some();
+    let why = match gone {
+        true => "it was pulled out, or lost its link",
+        false => "its link went",
+    };
+    let verb = if devices.len() == 1 { "does" } else { "do" };
+    Finding::new(("device-unplugged", Area::Abort, Level::Note), Confidence::Likely)
+        .says(format!(
+            "{} {verb} not answer, and {what}: {why}. That is no fault of power management.",
+            say::devices(&devices)
+        ))
+        .look("If nobody pulled it, look at the plug, the cable and the slot.")
+        .of_devices(devices)
+        .shown_by(lines([p.first].into_iter().chain(empty.or(up)).chain(said.first().copied())))
 }
 
 /// Whether a line of plain text is such a message and no more: a driver and an address before it.
@@ -204,11 +314,24 @@ fn resumes_in_a_dump(case: &Case) -> bool {
             .any(|t| stage::of_dump(&t.frames).is_some_and(resumes) && near(t.at))
 }
 
-/// Whether a plug of PCI Express was pulled before message `at`
-/// (drivers/pci/hotplug/pciehp_ctrl.c:pciehp_handle_presence_or_link_change, 4.19 to 7.3).
-fn is_pulled(case: &Case, at: usize) -> bool {
-    let before = case.messages[..at].iter().rev().take(8 * BESIDE);
-    before.filter(|m| m.has("Slot(")).any(|m| m.has("Card not present") || m.has("Link Down"))
+/// What tells that a plug was pulled around message `at`: a slot of PCI Express
+/// (drivers/pci/hotplug/pciehp_ctrl.c:pciehp_handle_presence_or_link_change, 4.19 to 7.3), or
+/// Thunderbolt (drivers/thunderbolt/switch.c:tb_switch_remove, 6.12). Whoever reads the device may
+/// be told earlier than the port's interrupt runs.
+fn pulled(case: &Case, at: usize) -> Option<Pulled<'_>> {
+    const SOON: Ns = Ns(10_000_000_000);
+    let says = |m: &Message| {
+        m.has("Slot(") && (m.has("): Card not present") || m.has("): Link Down"))
+            || m.text.starts_with("thunderbolt ") && m.text.ends_with(": device disconnected")
+    };
+    let lost = &case.messages[at];
+    let soon = |m: &Message| stage::passed(lost, m).is_none_or(|p| p.0.abs() <= SOON.0);
+    let from = at.saturating_sub(8 * BESIDE);
+    let to = case.messages.len().min(at + 8 * BESIDE);
+    (from..to)
+        .map(|i| Pulled { first: &case.messages[i], at: i })
+        .filter(|p| says(p.first) && p.first.trust.is_of_a_kernel())
+        .find(|p| p.at < at || soon(p.first))
 }
 
 /// So many messages lie between a device that does not answer and its port that does not, at most.
@@ -249,10 +372,43 @@ mod tests {
         );
         assert_eq!(found.about.devices.len(), 2);
         // A plug that was pulled takes its port along, and nothing else.
-        assert!(judged(&[&port, "PM: suspend exit"]).is_none());
+        let alone = judged(&[&port, "PM: suspend exit"]).expect("a note");
+        assert_eq!((alone.id, alone.level), ("port-gone", Level::Note));
         let found = judged(&[&child]).expect("lost, behind a sleep or not");
         assert!(found.sentence.contains("The text shows no sleep"), "{}", found.sentence);
         let pulled = "pcieport 0000:0a:00.0: pciehp: Slot(9): Card not present";
-        assert!(judged(&[pulled, &child]).is_none());
+        for said in [[pulled, &child], [&child, pulled]] {
+            let away = judged(&said).expect("a note");
+            assert_eq!((away.id, away.level), ("device-unplugged", Level::Note));
+            assert_eq!(
+                away.sentence,
+                "0000:0b:00.0 (elm) does not answer, and slot 9 of port 0000:0a:00.0 said \"Card not present\": it was pulled out, or lost its link. That is no fault of power management."
+            );
+        }
+        let down = "pcieport 0000:0a:00.0: pciehp: Slot(9): Link Down";
+        let up = "pcieport 0000:0a:00.0: pciehp: Slot(9): Link Up";
+        let back = judged(&[down, &child, up]).expect("a note").sentence;
+        assert!(
+            back.contains("said \"Link Down\" and later \"Link Up\": its link went."),
+            "{back}"
+        );
+    }
+
+    #[test]
+    fn of_a_tree_that_is_lost_the_port_nearest_to_the_root_comes_first() {
+        let gone = "Unable to change power state from D3hot to D0, device inaccessible";
+        let said = ["oak 0000:45:00.0", "pcieport 0000:41:02.0", "pcieport 0000:3f:00.0"]
+            .map(|d| format!("{d}: {gone}"));
+        let log: Vec<(i64, &str)> = said.iter().map(|s| (0, s.as_str())).collect();
+        let mut out = Vec::new();
+        judge(&Case::of_log(&log), &mut out);
+        let [f] = &out[..] else { panic!("{out:?}") };
+        assert!(
+            f.sentence.starts_with(
+                "0000:3f:00.0 (pcieport), 0000:41:02.0 (pcieport) and 0000:45:00.0 (oak) do not answer: they could not be put from D3hot to D0, and the kernel has lost them. Of the ports 0000:3f:00.0 (pcieport) is nearest to the root by its bus number, and takes what is below along."
+            ),
+            "{}",
+            f.sentence
+        );
     }
 }
