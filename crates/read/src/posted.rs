@@ -11,6 +11,7 @@
 //! | `NAME: control=on status=active`, as loops of a shell print it | values of one device |
 //! | lines that `cat -n` numbered | what stands behind the numbers |
 //! | a table of which blanks became tabs | its cells with blanks between |
+//! | rows of `tlp-stat`: `/sys/bus/pci/devices/…/power/control = on (0x…, class, driver)` | whether a device may sleep |
 //! | tunables of powertop: `Bad;Autosuspend for USB device NAME;` | whether a device may sleep |
 
 use crate::loops::FILES;
@@ -257,17 +258,53 @@ fn tunable(text: &str) -> Option<(&str, bool)> {
     (!short.is_empty()).then_some((short, good))
 }
 
+/// The device of a row of `tlp-stat -e` or `-u`, and the files of its `power` folder:
+/// `/sys/bus/pci/devices/0000:00:14.0/power/control = auto (0x0c0330, USB controller, xhci_hcd)`,
+/// `Bus 003 Device 004 ID 1234:5678 control = on,   autosuspend_delay_ms =  2000 -- NAME (usbhid)`.
+fn of_tlp(text: &str) -> Option<(String, Vec<(&'static str, &str)>)> {
+    let text = text.trim_start_matches(['>', ' ', '\t']).trim_end();
+    let (path, rest) = text.split_once("control = ")?;
+    let (value, rest) = rest.split_once([',', ' ', '(']).unwrap_or((rest, ""));
+    let mut files = Vec::from([("control", value.trim())]);
+    matches!(files[0].1, "on" | "auto").then_some(())?;
+    if let Some(folder) = path.strip_suffix("/power/").filter(|p| p.starts_with("/sys/bus/")) {
+        let device = folder.rsplit('/').next()?;
+        // The driver is the last of three.
+        let said = rest.trim().trim_start_matches('(').strip_suffix(')');
+        let driver = said.and_then(|s| s.rsplit(", ").next());
+        let driver = driver.filter(|d| *d != "no driver" && !d.is_empty() && !d.contains(' '));
+        let name = driver.map_or(device.to_string(), |d| format!("{device} ({d})"));
+        return Some((name, files));
+    }
+    let id = path.strip_prefix("Bus ")?.split_once(" ID ")?.1.trim();
+    let delay = rest.split_once("autosuspend_delay_ms = ").map(|(_, r)| r.trim_start());
+    let delay = delay.and_then(|d| d.split(' ').next()).filter(|d| d.parse::<i64>().is_ok());
+    files.extend(delay.map(|d| ("autosuspend_delay_ms", d)));
+    let name = rest.split_once(" -- ").map_or("", |(_, name)| name.trim());
+    let name = if name.is_empty() { id.to_string() } else { format!("{id} {name}") };
+    (!name.is_empty() && !name.contains('/')).then_some((name, files))
+}
+
 /// Whether a text may have such rows.
 pub(crate) fn has_rows(bytes: &[u8]) -> bool {
-    [&b"control="[..], b"status=", b"Autosuspend for USB device ", b"Runtime PM for "]
-        .iter()
-        .any(|w| memmem::find(bytes, w).is_some())
+    [
+        &b"control="[..],
+        b"status=",
+        b"Autosuspend for USB device ",
+        b"Runtime PM for ",
+        b"control = ",
+    ]
+    .iter()
+    .any(|w| memmem::find(bytes, w).is_some())
 }
 
 /// What a line says of one device: its name, and files of its `power` folder with values.
-pub(crate) fn row(line: &str) -> Option<(&str, Vec<(&'static str, &str)>)> {
-    let of = |(name, good)| (name, vec![("control", if good { "auto" } else { "on" })]);
-    listed(line).or_else(|| tunable(line).map(of))
+pub(crate) fn row(line: &str) -> Option<(String, Vec<(&'static str, &str)>)> {
+    let of = |(name, good): (&str, bool)| {
+        (name.to_string(), vec![("control", if good { "auto" } else { "on" })])
+    };
+    let listed = listed(line).map(|(name, files)| (name.to_string(), files));
+    listed.or_else(|| tunable(line).map(of)).or_else(|| of_tlp(line))
 }
 
 #[cfg(test)]
@@ -339,16 +376,36 @@ mod tests {
         let (name, files) =
             row("2-4 Reader: control=on status=active active=90 suspended=0").expect("a row");
         assert_eq!(
-            (name, files[0], files[3]),
+            (name.as_str(), files[0], files[3]),
             ("2-4 Reader", ("control", "on"), ("runtime_suspended_time", "0"))
         );
         let said = |l: &'static str| row(l).map(|(name, files)| (name, files[0].1));
-        assert_eq!(said("Bad;Autosuspend for USB device Reader [ACME];"), Some(("Reader", "on")));
+        assert_eq!(
+            said("Bad;Autosuspend for USB device Reader [ACME];"),
+            Some(("Reader".into(), "on"))
+        );
         assert_eq!(
             said("   Good          Runtime PM for PCI Device ACME X1"),
-            Some(("ACME X1", "auto"))
+            Some(("ACME X1".into(), "auto"))
         );
+        assert_eq!(
+            said(
+                "/sys/bus/pci/devices/0000:02:00.0/power/control = on   (0x028000, Network controller, elmwifi)"
+            ),
+            Some(("0000:02:00.0 (elmwifi)".into(), "on"))
+        );
+        assert_eq!(
+            said(
+                "/sys/bus/pci/devices/0000:00:1f.3/power/control = auto (0x0c0500, SMBus, no driver)"
+            ),
+            Some(("0000:00:1f.3".into(), "auto"))
+        );
+        let usb = "Bus 001 Device 006 ID 1d6b:0104 control = on,   autosuspend_delay_ms =  2000 -- ACME Reader (usbhid)";
+        let (name, files) = row(usb).expect("a row");
+        assert_eq!(name, "1d6b:0104 ACME Reader (usbhid)");
+        assert_eq!(files, [("control", "on"), ("autosuspend_delay_ms", "2000")]);
         for none in [
+            "volume control = on, as I said",
             "Bad;VM writeback timeout;",
             "it has control=on",
             "a: control=on and status=active",

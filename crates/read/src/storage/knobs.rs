@@ -99,7 +99,7 @@ pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
         }
         if let Some((name, files)) = rows.then(|| posted::row(line)).flatten() {
             // Another program may have named the same device before, with its port.
-            let known = |p: &str| p.strip_suffix(name).is_some_and(|r| r.ends_with(' '));
+            let known = |p: &str| p.strip_suffix(name.as_str()).is_some_and(|r| r.ends_with(' '));
             if !(files.len() == 1 && out.power.keys().any(|p| known(p))) {
                 files.iter().for_each(|(file, v)| out.take(&format!("{name}/power/{file}"), v));
             }
