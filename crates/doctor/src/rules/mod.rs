@@ -1,6 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
+mod aspm;
 mod at_run_time;
 mod back;
 pub(crate) mod callback;
@@ -71,7 +72,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 51] = [
+pub(crate) const ALL: [Rule; 52] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -121,6 +122,7 @@ pub(crate) const ALL: [Rule; 51] = [
     versions::judge,
     drawn::judge,
     at_run_time::judge,
+    aspm::judge,
     verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
