@@ -16,6 +16,7 @@ pub(crate) mod doubt;
 pub(crate) mod drawn;
 mod drive;
 pub(crate) mod ended;
+mod event;
 pub(crate) mod freezer;
 mod gpe;
 mod grid;
@@ -72,7 +73,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 52] = [
+pub(crate) const ALL: [Rule; 53] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -123,6 +124,7 @@ pub(crate) const ALL: [Rule; 52] = [
     drawn::judge,
     at_run_time::judge,
     aspm::judge,
+    event::judge,
     verdict::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
