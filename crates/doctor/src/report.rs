@@ -3,7 +3,7 @@
 use crate::finding::{Area, Confidence, Finding, Level, Unchecked};
 use crate::rules::columns::COLUMNS;
 use crate::rules::crash::LATER;
-use crate::rules::doubt::DOUBT;
+use crate::rules::doubt::{DOUBT, is_unread};
 use crate::rules::drawn::DRAWN;
 use crate::rules::lost::LOST;
 use crate::rules::method::METHOD;
@@ -127,7 +127,7 @@ pub fn answer<'a>(
     longest: Option<Ns>,
 ) -> Option<&'a Finding> {
     findings.into_iter().find(|f| {
-        let told = matches!(f.id, WAKER | DOUBT | MEASURED | ERRORS) || f.over;
+        let told = matches!(f.id, WAKER | DOUBT | MEASURED | ERRORS) && !is_unread(f) || f.over;
         let weighs = f.level != Level::Note && f.confidence != Confidence::Guess;
         let ends = f.level == Level::Broken || matches!(f.area, Area::Mode | Area::Abort);
         let owned = longest.zip(f.costs).is_some_and(|(d, t)| d.0 >= t.0 / 2);
@@ -308,6 +308,10 @@ mod tests {
         let note = finding("mode-hardware", Level::Note);
         assert!(answer([&note], false, None).is_none());
         assert!(told_of_sleep([&note]).is_some());
+        // What nobody could read answers for no sleep.
+        let doubt = |says: &str| finding(DOUBT, Level::Note).says(says);
+        assert!(answer([&doubt("The log ends.")], false, None).is_some());
+        assert!(answer([&doubt("The writer's words (line 1) are in")], false, None).is_none());
     }
 
     #[test]

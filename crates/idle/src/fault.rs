@@ -3,7 +3,7 @@
 
 use crate::absent::Absent;
 use crate::cpulist;
-use crate::late::{Program, Test};
+use crate::late::{Lost, Program, Test};
 use crate::limit::CpuLimit;
 use crate::section::{self, Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
@@ -127,7 +127,12 @@ pub fn late(tests: &[Test]) -> Option<Finding> {
                 us(worst.most),
                 us(test.mean())
             ))
-            .look("The test does not say what made it late: the exit of an idle state, an interrupt, another task or firmware can. dormouse check --realtime asks the machine.")
+            .look(match worst.lost() {
+                // Leaving an idle state lies before the interrupt.
+                Some(Lost::Behind) => "Its own interrupt came in time, so no idle state made it late: another interrupt, another task, or the kernel with preemption off did. dormouse check --realtime asks the machine.",
+                Some(Lost::Before) => "Its own interrupt was late: the exit of an idle state, a part of the kernel with interrupts off, or firmware did that. dormouse check --realtime asks the machine.",
+                None => "The test does not say what made it late: the exit of an idle state, an interrupt, another task or firmware can. dormouse check --realtime asks the machine.",
+            })
             .shown_by([row(text)]),
     )
 }
@@ -224,7 +229,8 @@ fn missed(sections: &[Section]) -> Option<Finding> {
         return None;
     }
     let row = &sections[i].states[j];
-    let share = u128::from(count) * 100 / u128::from(of);
+    // Rounded, as `show` does.
+    let share = (u128::from(count) * 200 + u128::from(of)) / (2 * u128::from(of));
     let how_many =
         format!("{} of its {} sleeps ({share} %)", say::grouped(count), say::grouped(of));
     let whose = match sections.len() {
@@ -354,6 +360,9 @@ fn up(r: &Run, limits: &[(u64, String)]) -> Option<Finding> {
         KeptUp::Odd(o) => {
             format!(": CPU {} alone was in no state deeper than {}", o.cpu, o.own.0)
         }
+        KeptUp::Busy(cpu, share) => {
+            format!(": CPU {cpu} was busy for {} of the time", percent(share))
+        }
         KeptUp::Core(_) | KeptUp::Unknown => "; what kept it up the table does not say".into(),
     };
     let shares = r.package_states().into_iter().map(|c| format!("{c} 0.00"));
@@ -401,6 +410,7 @@ fn shallow(r: &Run) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::late::Thread;
     use crate::snapshot::{Counters, StateSeen};
     use std::collections::BTreeMap;
 
@@ -456,8 +466,30 @@ mod tests {
             found[0].sentence.contains("S2 is too deep for 150 of its 300 sleeps (50 %)"),
             "{found:?}"
         );
+        // Rounded as `show` rounds: 200 of 300 are 67 %.
+        assert!(of(200, false)[0].sentence.contains("(67 %)"));
         assert!(of(90, false).is_empty());
         assert!(of(150, true).is_empty());
+    }
+
+    #[test]
+    fn an_interrupt_that_came_in_time_acquits_idle_states() {
+        let advice = |interrupt: Option<u64>| {
+            let thread = |number: u32, most: u64, interrupt| Thread {
+                number,
+                count: Some(50_000),
+                mean: 6_000,
+                most,
+                interrupt,
+                ..Thread::default()
+            };
+            let threads = vec![thread(0, 1_200_000, interrupt), thread(1, 14_000, Some(5_000))];
+            let test = Test { program: Program::Timerlat, threads, ..Test::default() };
+            late(&[test]).expect("far later").advice[0].text.clone()
+        };
+        assert!(advice(Some(20_000)).contains("no idle state made it late"));
+        assert!(advice(Some(1_100_000)).starts_with("Its own interrupt was late"));
+        assert!(advice(None).starts_with("The test does not say"));
     }
 
     #[test]

@@ -145,6 +145,8 @@ const OUT: i64 = 5_000;
 pub enum KeptUp {
     /// At least one core was awake for this share, thousandths of a per cent.
     Core(i64),
+    /// This CPU was busy for nearly all of the time, thousandths of a per cent.
+    Busy(u32, i64),
     /// CPUs were in nothing deeper than this state, though the table has deeper ones.
     Shallow(String),
     /// One CPU was not where the others were.
@@ -365,7 +367,7 @@ impl Run {
         let fits = match self.kept_up() {
             KeptUp::Shallow(name) => shallow(&name),
             KeptUp::Unknown => self.deepest_used().is_none_or(|n| shallow(&n)),
-            KeptUp::Core(_) | KeptUp::Odd(_) => false,
+            KeptUp::Core(_) | KeptUp::Busy(..) | KeptUp::Odd(_) => false,
         };
         let one = |l: &'a (u64, String)| {
             let found = settings(&l.1).into_iter().find(|(s, on)| *on && keeps_shallow(s));
@@ -377,6 +379,9 @@ impl Run {
     /// What the table shows of a package that never slept.
     pub fn kept_up(&self) -> KeptUp {
         let core = self.some_core().filter(|s| *s >= ALWAYS);
+        if let (None, Some((cpu, share))) = (core, self.busy_cpu()) {
+            return KeptUp::Busy(cpu, share);
+        }
         if let (None, Some(odd)) = (core, self.odd()) {
             return KeptUp::Odd(odd);
         }
@@ -385,6 +390,25 @@ impl Run {
             (None, Some(name)) => KeptUp::Shallow(name),
             (None, None) => KeptUp::Unknown,
         }
+    }
+
+    /// A CPU that was busy for nearly all of each interval beside one that idled: whatever the CPUs
+    /// did that the table does not show, the package could not sleep. Where all are busy they may
+    /// poll (`idle=poll`).
+    fn busy_cpu(&self) -> Option<(u32, i64)> {
+        let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        for row in self.intervals.iter().flat_map(|i| &i.cpus) {
+            if let (Some(&cpu), Some(&busy)) = (row.get("CPU"), row.get("Busy%")) {
+                let s = sums.entry(cpu).or_default();
+                *s = (s.0.saturating_add(busy), s.1 + 1);
+            }
+        }
+        let whole = i64::try_from(self.intervals.len()).ok()?;
+        let mean = sums.into_iter().filter(|(_, s)| s.1 == whole);
+        let all: Vec<_> = mean.map(|(cpu, (sum, n))| (cpu / 1_000, rounded(sum, n))).collect();
+        let (cpu, busy) = *all.iter().max_by_key(|m| m.1).filter(|m| m.1 >= ALWAYS)?;
+        all.iter().find(|m| m.1 <= HALF)?;
+        (self.contradicted().is_none()).then_some((u32::try_from(cpu).ok()?, busy))
     }
 
     /// The deepest state that CPUs were in, where the table has a deeper one that none was in:
@@ -667,6 +691,11 @@ mod tests {
         assert_eq!(alike.odd(), None);
         let two = of(Vec::from([cpu(0, 99_000, 0), cpu(1, 99_000, 0), cpu(2, 500, 97_500)]));
         assert_eq!(two.odd(), None, "two are no odd one");
+        // A CPU that works all the time is reason enough, whatever the others did.
+        let mut busy = of(Vec::from([cpu(0, 700, 98_000), cpu(7, 0, 0)]));
+        assert!(!matches!(busy.kept_up(), KeptUp::Busy(..)));
+        busy.intervals[0].cpus[1].insert("Busy%".into(), 99_800);
+        assert_eq!(busy.kept_up(), KeptUp::Busy(7, 99_800));
     }
 
     #[test]

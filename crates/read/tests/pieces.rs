@@ -618,6 +618,10 @@ fn lines_of_the_platform_and_commands_tell_the_sleep_state() {
         mode(&format!("# echo freeze > /sys/power/state\n{}", log(&[]))),
         Some(Mode::S2idle)
     );
+    let inside = "oak@board /sys/power$ echo standby > state\n";
+    assert_eq!(mode(&format!("{inside}{}", log(&[]))), Some(Mode::Standby));
+    let elsewhere = inside.replace("/sys/power", "/sys/elm");
+    assert_eq!(mode(&format!("{elsewhere}{}", log(&[]))), Some(Mode::Unknown));
     let prompt = "root@board:~# echo -n mem > /sys/power/state\n";
     let off = log(&[(7_100, "Disabling non-boot CPUs ...")]);
     assert_eq!(mode(&format!("{prompt}{}", log(&[]))), Some(Mode::Unknown), "mem may be any");

@@ -10,7 +10,7 @@ use crate::wording::unchecked::unchecked;
 use dormouse_base::loss::Losses;
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
-use dormouse_doctor::{First, NO_STATE, Report};
+use dormouse_doctor::{First, NO_STATE, Report, is_unread};
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -120,6 +120,11 @@ fn answer(report: &Report, live: bool) -> String {
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
         Some(First::Answer(f)) => f.sentence.clone(),
+        // What the lines show comes before what nobody could read.
+        Some(First::Doubt(doubt, Some(told))) if is_unread(doubt) => format!(
+            "{} No rule found a fault, but the text proves no healthy sleep. {}",
+            told.sentence, doubt.sentence
+        ),
         Some(First::Doubt(doubt, told)) => {
             let told = told.map_or(String::new(), |f| format!(" {}", f.sentence));
             format!(

@@ -19,6 +19,14 @@ use dormouse_base::phase::Direction;
 /// The name of the rule.
 pub(crate) const DOUBT: &str = "no-all-clear";
 
+/// How such a finding begins where all that it says is that nobody could read the writer's words.
+const UNREAD: &str = "The writer's words";
+
+/// Whether a finding says no more than that: what the lines show is said before.
+pub fn is_unread(f: &Finding) -> bool {
+    f.id == DOUBT && f.sentence.starts_with(UNREAD)
+}
+
 /// Findings that may be broken or a risk, and explain no machine that dies: how deep it slept and
 /// what that cost, clocks, settings, wakeups, and devices that stay awake.
 const NO_DEATH: [&str; 9] = [
@@ -97,7 +105,7 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
     let foreign = is_foreign(case).filter(|_| slept && told.is_none() && !slow);
     if let Some(m) = foreign {
         words.push(format!(
-            "The writer's words (line {}) are in a language that no rule reads: what he complains of is not known.",
+            "{UNREAD} (line {}) are in a language that no rule reads: what he complains of is not known.",
             m.line
         ));
     }

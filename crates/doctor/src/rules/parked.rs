@@ -15,6 +15,9 @@ use dormouse_base::say::grouped;
 const LOADS: (&str, &str) = ("193", "Load_Cycle_Count");
 const HOURS: (&str, &str) = ("9", "Power_On_Hours");
 
+/// Columns of `smartctl -A`.
+const ATA: usize = 10;
+
 /// Parks in an hour from which on they are told, and from which on they wear the drive out
 /// within five years of use.
 const OFTEN: u64 = 20;
@@ -34,8 +37,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// The raw value of an attribute of ATA: `193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always
 /// - 812345`; hours may go on (`9123h+45m`).
 fn attribute<'a>(case: &'a Case, (number, name): (&str, &str)) -> Option<(u64, &'a Message)> {
-    let mut rows = case.messages.having(name).filter_map(|(_, m)| {
-        let words: Vec<&str> = m.text.split_whitespace().collect();
+    let mut rows = case.messages.having(name).filter_map(|(i, m)| {
+        let mut words: Vec<&str> = m.text.split_whitespace().collect();
+        // A mail may have broken the row before its last columns.
+        if words.len() < ATA
+            && words.last().is_some_and(|w| matches!(*w, "Always" | "Offline" | "-"))
+        {
+            let next = case.messages.get(i + 1).filter(|n| n.line == m.line + 1);
+            words.extend(next.map_or("", |n| n.text.as_str()).split_whitespace());
+        }
         let at = words.iter().position(|w| w.starts_with(name))?;
         // The number may have been taken for a time.
         let numbered = at == 0 || words[at - 1] == number;
@@ -50,7 +60,9 @@ fn attribute<'a>(case: &'a Case, (number, name): (&str, &str)) -> Option<(u64, &
 
 fn parks(case: &Case) -> Option<Finding> {
     let (loads, shown) = attribute(case, LOADS)?;
-    let (hours, of) = attribute(case, HOURS).filter(|h| h.0 > 0)?;
+    let Some((hours, of)) = attribute(case, HOURS).filter(|h| h.0 > 0) else {
+        return alone(case, loads, shown);
+    };
     let rate = loads / hours;
     if rate < OFTEN {
         return None;
@@ -76,6 +88,21 @@ fn parks(case: &Case) -> Option<Finding> {
             )
             .shown_by(lines([shown, of])),
     )
+}
+
+/// Parks of a drive whose hours the text does not show: a number and no rate.
+fn alone(case: &Case, loads: u64, shown: &Message) -> Option<Finding> {
+    let hours = case.messages.has(HOURS.1);
+    (loads >= ALLOWED && !hours).then(|| {
+        Finding::new(("disk-parks", Area::Storage, Level::Note), Confidence::Certain)
+            .says(format!(
+                "The disk parked its heads {} times so far; data sheets allow {} to 600,000 in its life. How often that is in an hour the text does not show.",
+                grouped(loads),
+                grouped(ALLOWED)
+            ))
+            .look("Give attribute 9 (Power_On_Hours) beside it, or read both twice, an hour apart: smartctl -A.")
+            .shown_by(lines([shown]))
+    })
 }
 
 /// A count by its name, as smartctl (`Unsafe Shutdowns: 1,234`) or nvme (`unsafe_shutdowns : 12`)
@@ -145,9 +172,16 @@ mod tests {
         let most = u64::MAX.to_string();
         assert_eq!(found(&ata("9000000000000000000", &most)), []);
         assert_eq!(found(&ata("100000000000000000", &most)).len(), 1);
-        // Two drives, or no hours: nothing is known.
+        // Of two drives nothing is known, and without hours no rate.
         assert_eq!(found(&(ata("9000", "810000") + &ata("10", "20"))), []);
-        assert_eq!(found("193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always - 810000\n"), []);
+        let one = "193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always - 810000\n";
+        assert_eq!(
+            (found(one)[0].1, found(&one.replace("810000", "8100")).len()),
+            (Level::Note, 0)
+        );
+        // A mail broke the rows.
+        let broken = ata("3000", "390000").replace("Always - ", "Always\n-  ");
+        assert!(found(&broken)[0].2.contains("390,000 times in 3,000 hours"));
     }
 
     #[test]

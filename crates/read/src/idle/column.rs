@@ -178,11 +178,32 @@ pub(crate) fn thousandths(word: &str) -> Option<i64> {
     whole.parse::<i64>().ok()?.checked_mul(1_000)?.checked_add(part)
 }
 
+/// A cell without what pages and mail clients put around it: `**0.00**`, `<b>0.00</b>`,
+/// `[COLOR="#F00"]0.00[/COLOR]`.
+fn unmarked(word: &str) -> &str {
+    let tag = |t: &str| t.trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic());
+    let mut bare = word.trim_matches('*');
+    for (open, close) in [('<', '>'), ('[', ']')] {
+        while let Some((name, rest)) = bare.strip_prefix(open).and_then(|r| r.split_once(close)) {
+            if !tag(name) {
+                break;
+            }
+            bare = rest;
+        }
+        while let Some((rest, name)) = bare.strip_suffix(close).and_then(|r| r.rsplit_once(open)) {
+            if !tag(name) {
+                break;
+            }
+            bare = rest;
+        }
+    }
+    bare.trim_matches('*')
+}
+
 /// The cells of a word: `0.220.71` are two, because a share and a power have two
 /// digits behind the point.
 fn cells_of(word: &str, out: &mut Vec<Cell>) -> Option<()> {
-    // A mail client turns bold print into stars.
-    let bare = word.trim_matches('*');
+    let bare = unmarked(word);
     let fraction = |w: &str| w.find(['.', ',']).map_or(0, |at| w.len() - at - 1);
     if bare.is_empty() || word.ends_with("nan") || word.starts_with("0x") {
         out.push(Cell::Nothing);
@@ -255,6 +276,11 @@ mod tests {
             cells("- 7 1,25 **0.50**"),
             Some(vec![Cell::Dash, n(7_000, 0), n(1_250, 2), n(500, 2)])
         );
+        assert_eq!(
+            cells("[COLOR=\"#0F0\"]7[/COLOR] <b>1.25</b> [B]**0.50**[/B]"),
+            Some(vec![n(7_000, 0), n(1_250, 2), n(500, 2)])
+        );
+        assert_eq!(cells("[1] <2>"), None, "no marks of a page");
         assert_eq!(cells("0.4112.30"), Some(vec![n(410, 2), n(12_300, 2)]));
         assert_eq!(cells("1,234 5"), None, "a group of digits, or a fraction: nobody knows");
         assert_eq!(cells("12.30 word"), None);

@@ -170,13 +170,23 @@ fn column(word: &str) -> &'static str {
 }
 
 /// Whether a line is the head of a table that people make of the counters:
-/// `State Ratio Avg(ms) Count Over-pred Under-pred`, `state name usage time(us) above below`.
+/// `State Ratio Avg(ms) Count Over-pred Under-pred`, `state name usage time(us) above below`,
+/// `cpu0 State Name Disabled Latency Residency Time Usage`.
 /// The file `idle_states` of a power domain counts ms.
 fn is_posted_head(line: &str) -> bool {
+    let (_, line) = whose(line);
     let mut words = line.split_whitespace();
     let first = words.next().is_some_and(|w| matches!(column(w), "state" | "name"));
     let has = |what: &[&str]| line.split_whitespace().any(|w| what.contains(&column(w)));
-    first && has(&["usage"]) && has(&["above", "below", "mean"]) && !line.contains("Time(ms)")
+    let counts = has(&["above", "below", "mean"]) || has(&["time"]) && has(&["residency"]);
+    first && has(&["usage"]) && counts && !line.contains("Time(ms)")
+}
+
+/// The CPU that stands before the head of such a table, and the head.
+fn whose(line: &str) -> (Option<u32>, &str) {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let cpu = word.strip_prefix("cpu").or(word.strip_prefix("CPU")).and_then(|n| n.parse().ok());
+    cpu.map_or((None, line), |cpu| (Some(cpu), rest))
 }
 
 /// Governors, one of which people write above such a table.
@@ -184,8 +194,8 @@ const GOVERNORS: [&str; 4] = ["menu", "teo", "ladder", "haltpoll"];
 
 /// Whether a text has such a table.
 pub(crate) fn is_posted(text: &str, asked: &Asked<'_>) -> bool {
-    asked.has_any(&["Over-pred", "Under-pred", "Avg(ms)", "above", "Above"])
-        && text.lines().any(|l| is_posted_head(plain(l)))
+    let words = ["Over-pred", "Under-pred", "Avg(ms)", "above", "Above", "esidency"];
+    asked.has_any(&words) && text.lines().any(|l| is_posted_head(plain(l)))
 }
 
 /// Reads such tables, each a snapshot of one CPU; a share with a number in
@@ -195,17 +205,22 @@ pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &m
     let mut columns: Vec<&str> = Vec::new();
     let mut unread = 0;
     let mut above: Option<&str> = None;
+    let mut cpu = 0;
     for line in text.lines().map(plain) {
         if is_posted_head(line) {
-            columns = line.split_whitespace().map(column).collect();
-            // Of one CPU, and nobody says which.
+            let (named, head) = whose(line);
+            columns = head.split_whitespace().map(column).collect();
+            cpu = named.unwrap_or(0);
             let governor = above.take().map(str::to_owned);
-            out.push(Snapshot {
-                label: name.to_owned(),
-                governor,
-                sum_of: 1,
-                ..Snapshot::default()
-            });
+            // The next CPU of the same moment.
+            let goes_on = |s: &Snapshot| s.sum_of == 0 && !s.cpus.contains_key(&cpu);
+            if named.is_some() && out[first..].last().is_some_and(goes_on) {
+                continue;
+            }
+            // Without a name it is of one CPU, and nobody says which.
+            let sum_of = u32::from(named.is_none());
+            let label = name.to_owned();
+            out.push(Snapshot { label, governor, sum_of, ..Snapshot::default() });
             continue;
         }
         let bare = line.trim_matches(|c: char| !c.is_alphanumeric());
@@ -224,8 +239,11 @@ pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &m
         };
         match posted_state(&columns, line) {
             Some(s) => {
-                let states = snapshot.cpus.entry(0).or_default();
-                states.insert(states.len() as u32, s);
+                let states = snapshot.cpus.entry(cpu).or_default();
+                let of = columns.iter().position(|c| *c == "state");
+                let number = of.and_then(|at| line.split_whitespace().nth(at)?.parse().ok());
+                let next = states.len() as u32;
+                states.insert(number.filter(|n| *n < MOST_STATES).unwrap_or(next), s);
             }
             None => unread += 1,
         }
@@ -244,6 +262,9 @@ pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &m
     let advice = "lines of a table of states that do not fit its head: they are left out";
     losses.add("unread_line", unread, Severity::Warning, advice, None);
 }
+
+/// Linux has no more (CPUIDLE_STATE_MAX, include/linux/cpuidle.h, 6.12).
+const MOST_STATES: u32 = 10;
 
 fn posted_state(columns: &[&str], line: &str) -> Option<StateSeen> {
     // `52.7% (89450)` is one cell, and so is `30.4%  (7)`.
@@ -379,6 +400,16 @@ mod tests {
         idle_info("x", cut, &mut out, &mut Losses::default());
         let states = &out[0].cpus[&0];
         assert_eq!((states.len(), states[&2].counters.time), (3, None));
+        // Tables that a script printed of each CPU; the same CPU again is another moment.
+        let each = "cpu0 State  Name  Disabled  Latency  Residency  Time  Usage\n\
+                    0  POLL  0  0  0  90  3\n1  ELM1  1  2  2  7000  40\n";
+        let text = format!("{each}{}\nnow:\n{each}", each.replace("cpu0", "cpu1"));
+        assert!(is_posted(&text, &Asked::of(text.as_bytes())));
+        let mut out = Vec::new();
+        posted("x", &text, &mut out, &mut Losses::default());
+        assert_eq!(out.iter().map(|s| s.cpus.len()).collect::<Vec<_>>(), [2, 1]);
+        let elm = &out[0].cpus[&1][&1];
+        assert_eq!((elm.disabled, elm.counters.usage), (Some(true), Some(40)));
         // A power domain's own file counts ms.
         let ms = "State          Time(ms)       Usage      Rejected   Above      Below\n";
         assert!(!is_posted(ms, &Asked::of(ms.as_bytes())));

@@ -116,7 +116,8 @@ impl Log<'_> {
     }
 }
 
-/// The state that somebody asks for: `# echo freeze > /sys/power/state`, or what rtcwake says
+/// The state that somebody asks for: `# echo freeze > /sys/power/state`, `board /sys/power# echo
+/// standby > state`, or what rtcwake says
 /// (`wakeup from "freeze" using /dev/rtc0`). `mem` is what the kernel makes of it.
 pub(super) fn asked(text: &[u8]) -> Option<Mode> {
     let mode = |word: &[u8]| match word {
@@ -142,5 +143,8 @@ pub(super) fn asked(text: &[u8]) -> Option<Mode> {
     let rest = rest.strip_prefix(b"-n ").unwrap_or(rest);
     let (asks, rest) = rest.split_at(word(rest));
     let file = rest.trim_ascii().strip_prefix(b">")?.trim_ascii_start();
-    (file == b"/sys/power/state").then(|| mode(asks)).flatten()
+    let folder = before.trim_ascii_end().strip_suffix(b"#").or(before.strip_suffix(b"$"));
+    let inside = folder.is_some_and(|f| f.trim_ascii_end().ends_with(b"/sys/power"));
+    let is_file = file == b"/sys/power/state" || inside && file == b"state";
+    is_file.then(|| mode(asks)).flatten()
 }

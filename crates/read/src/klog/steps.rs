@@ -58,7 +58,7 @@ pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     }
     if log.t.open_serial() == 0 {
         comes_back(log, text, &stamp);
-        if r.has(b"/sys/power/state") || r.has(b"wakeup from ") {
+        if r.has(b"/sys/power") || r.has(b"wakeup from ") {
             log.asked = firmware::asked(r.text).or(log.asked);
         }
     }

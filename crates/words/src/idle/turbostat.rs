@@ -146,6 +146,10 @@ fn kept_up(r: &Run) -> String {
         .map_or(String::new(), |w| format!("CPUs were busy for {} of the time, and ", percent(w)));
     busy + &match r.kept_up() {
         KeptUp::Core(share) => format!("some core was awake for {} of the time", percent(share)),
+        KeptUp::Busy(cpu, share) => format!(
+            "CPU {cpu} was busy for {} of the time, and a package sleeps only while all of them idle",
+            percent(share)
+        ),
         KeptUp::Shallow(name) => format!("no CPU was in a state deeper than {}", safe(&name)),
         KeptUp::Odd(o) => {
             format!("CPU {} alone was in no state deeper than {}", o.cpu, safe(&o.own.0))

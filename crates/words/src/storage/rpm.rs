@@ -1,7 +1,7 @@
 //! What `dormouse show --only runtime` prints.
 
 use crate::text::page::{Ink, Page};
-use crate::text::{fit, safe};
+use crate::text::{fit, fit_end, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{errno, function, ms3, time, wrong};
@@ -115,14 +115,22 @@ fn list<'n>(
     }
     p.blank();
     p.line(&[(Ink::Strong, title)]);
-    for (name, text) in rows.take(top.max(1)) {
-        p.entry(&format!("  {:<30} ", fit(&safe(name), 30)), &text);
+    let shown: Vec<(&str, String)> = rows.take(top.max(1)).collect();
+    for (name, text) in &shown {
+        p.entry(&format!("  {:<30} ", apart(name, &shown)), text);
     }
     let more = all.saturating_sub(top.max(1));
     if more > 0 {
         let text = format!("and {} (all: --top {all})", plural(more, "other device"));
         p.paragraph(2, &text);
     }
+}
+
+/// A name in its column: where the fronts of two are alike, their ends tell them apart.
+fn apart<T>(name: &str, all: &[(&str, T)]) -> String {
+    let short = fit(&safe(name), 30);
+    let alike = all.iter().any(|(other, _)| *other != name && fit(&safe(other), 30) == short);
+    if alike { fit_end(&safe(name), 30) } else { short }
 }
 
 fn holders(p: &mut Page, title: &str, all: &[Held], top: usize) {
@@ -450,4 +458,21 @@ pub fn json(a: &Answer<'_>) -> Value {
             "short": t.short,
         })).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_front_are_told_apart_by_their_ends() {
+        let [a, b] = [
+            "ACME Corporation Alder Ridge SPI Controller",
+            "ACME Corporation Alder Ridge Shared SRAM",
+        ];
+        let all = [(a, ()), (b, ()), ("3-2 Reader", ())];
+        assert!(apart(a, &all).ends_with("SPI Controller"));
+        assert!(apart(b, &all).ends_with("Shared SRAM"));
+        assert_eq!(apart("3-2 Reader", &all), "3-2 Reader");
+    }
 }
