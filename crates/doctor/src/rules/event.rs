@@ -10,6 +10,8 @@ use crate::message::Message;
 use dormouse_base::phase::{Direction, PmEvent};
 use dormouse_base::say;
 
+/// How both begin.
+const EVENTS: &str = "device_pm_callback_";
 const START: &str = "device_pm_callback_start: ";
 const END: &str = "device_pm_callback_end: ";
 
@@ -59,14 +61,16 @@ fn end(text: &str) -> Option<(Device, i32)> {
 /// A word of an event and what follows, perhaps in the next line, where a mail broke it.
 fn read<T>(case: &Case, at: usize, word: &str, of: impl Fn(&str) -> Option<T>) -> Option<T> {
     let here = case.messages[at].text.split_once(word)?.1;
-    let next = || case.messages.get(at + 1).filter(|m| !m.has("device_pm_callback_"));
+    let next = || case.messages.get(at + 1).filter(|m| !m.has(EVENTS));
     of(here).or_else(|| of(&format!("{} {}", here.trim_end(), next()?.text.trim())))
 }
 
 /// Callbacks in the order of the text.
 fn callbacks(case: &Case) -> Vec<Callback<'_>> {
     let mut out: Vec<Callback<'_>> = Vec::new();
-    for (at, m) in case.messages.having("device_pm_callback_") {
+    // A trace with its columns is read as one, and what it leaves open may be cut.
+    let bare = |m: &Message| m.text.trim_start().starts_with(EVENTS);
+    for (at, m) in case.messages.having(EVENTS).filter(|(_, m)| bare(m)) {
         if let Some((device, what)) = read(case, at, START, start) {
             out.push(Callback { device, what, begin: Some(m), end: None });
         } else if let Some((device, error)) = read(case, at, END, end) {
@@ -180,6 +184,8 @@ mod tests {
         assert!(failed[0].1.starts_with("50a0000.mac (elm) ended the sleep"), "{}", failed[0].1);
         let up = start.replace("[suspend]", "[resume]");
         assert_eq!(found(&[&up, &format!("{end}-5")])[0].0, "device-not-resumed");
+        let column = format!("kworker/2-91 [001] ..... 512.1: {start}");
+        assert!(found(&[&column]).is_empty(), "a trace is read as one");
     }
 
     #[test]
