@@ -179,9 +179,12 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
         // What the core calls is the bus's, or the power domain's; what that calls in turn is
         // the driver's: the outermost that is none of theirs.
         let own = &frames[..core.unwrap_or(0)];
+        // Where the core's own frame was cut off, the last one may be the driver's.
+        let last =
+            core.map(|at| &frames[at]).filter(|f| of_runtime(f) && !is_of_a_bus(&f.function));
         let of_report = |f: &&stack::Frame| stack::is_of_a_report(&f.function);
         let mut drivers = own.iter().rev().filter(|f| !of_report(f));
-        let callback = drivers.find(|f| !is_of_a_bus(&f.function));
+        let callback = last.or_else(|| drivers.find(|f| !is_of_a_bus(&f.function)));
         let callback = callback.or_else(|| t.culprit()).or_else(|| own.last());
         let Some(callback) = callback else { continue };
         let inside = t.culprit().filter(|f| *f != callback && own.contains(f));
@@ -200,11 +203,15 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// Functions of buses and of power domains that stand between the core of runtime PM and the
-/// callback of a driver (drivers/pci/pci-driver.c, drivers/usb/core/driver.c,
+/// Functions of the core of runtime PM, of buses and of power domains, which stand around the
+/// callback of a driver (drivers/base/power/runtime.c, drivers/pci/pci-driver.c, drivers/usb/core/driver.c,
 /// drivers/pmdomain/core.c, drivers/scsi/scsi_pm.c, drivers/base/power/generic_ops.c, 6.12).
 fn is_of_a_bus(function: &str) -> bool {
-    const FRONT: [&str; 18] = [
+    const FRONT: [&str; 22] = [
+        "__pm_runtime_",
+        "pm_runtime_",
+        "__rpm_",
+        "rpm_",
         "pm_generic_",
         "genpd_",
         "__genpd_",
