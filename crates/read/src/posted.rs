@@ -191,12 +191,17 @@ fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
         let Some((marks, text)) = unquoted(line) else { continue };
         let Some(typed) = command(text) else { continue };
         let one = typed.strip_prefix("sudo ").unwrap_or(typed);
-        if !one.starts_with("cat /") || one.contains(['|', '>', '<', '*', ';', '&', '$', '?']) {
+        if !one.starts_with("cat /") || one.contains(['|', '>', '<', ';', '&', '$', '?']) {
             continue;
         }
-        let (paths, _) = reads(one);
+        let (mut paths, _) = reads(one);
         let known = paths.iter().all(|p| p.starts_with("/sys/") || p.starts_with("/proc/sys/"));
-        if !(2..=MOST).contains(&paths.len()) || !known {
+        let stars = one.contains('*');
+        if stars && !paths.iter().all(|p| is_of_states(p)) {
+            continue;
+        }
+        let least = if stars { 1 } else { 2 };
+        if !(least..=MOST).contains(&paths.len()) || !known {
             continue;
         }
         let values = lines[at + 1..].iter().map_while(|l| {
@@ -205,6 +210,9 @@ fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
             (!ends && own_marks.matches('>').eq(marks.matches('>'))).then_some(text)
         });
         let values: Vec<&str> = values.take(MOST + 1).collect();
+        if stars {
+            paths = states(&paths, values.len());
+        }
         if values.len() != paths.len() {
             continue;
         }
@@ -212,6 +220,26 @@ fn files(lines: &[&[u8]], own: &mut [Option<String>]) {
             *own = Some(format!("{marks}{path}:{value}"));
         }
     }
+}
+
+/// Whether a path means a file of each idle state of one CPU: `…/cpu0/cpuidle/state*/usage`.
+fn is_of_states(path: &str) -> bool {
+    path.matches('*').count() == 1 && path.contains("/cpuidle/state*/")
+}
+
+/// Such paths as a shell expands them, for so many values: of each file all states, by number.
+fn states(paths: &[String], values: usize) -> Vec<String> {
+    // Linux has no more (CPUIDLE_STATE_MAX, include/linux/cpuidle.h, 6.12).
+    const MOST_STATES: usize = 10;
+    let count = values / paths.len();
+    if count > MOST_STATES {
+        return Vec::new();
+    }
+    let of = |p: &String| {
+        let p = p.clone();
+        (0..count).map(move |n| p.replace("state*", &format!("state{n}")))
+    };
+    paths.iter().flat_map(of).collect()
 }
 
 /// A file of a word `KEY=VALUE`, and its value.
@@ -361,7 +389,14 @@ mod tests {
         assert_eq!(shown(text), want);
         let quoted = "> # cat /sys/a /sys/b\n> 1\n> 2\n";
         assert_eq!(shown(quoted), "> # cat /sys/a /sys/b\n> /sys/a:1\n> /sys/b:2\n");
+        let each = "$ cat /sys/x/cpuidle/state*/{name,usage}\nPOLL\nC2\n7\n90\n";
+        assert!(shown(each).ends_with(
+            "\n/sys/x/cpuidle/state0/name:POLL\n/sys/x/cpuidle/state1/name:C2\n\
+             /sys/x/cpuidle/state0/usage:7\n/sys/x/cpuidle/state1/usage:90\n"
+        ));
         for other in [
+            "$ cat /sys/x/cpuidle/state*/{name,usage}\nPOLL\nC2\n7\n",
+            "$ cat /sys/*/cpuidle/state*/usage\n7\n",
             "$ cat /sys/a /sys/b\n1\n",
             "$ cat /sys/a /sys/b\n1\n2\n3\n",
             "$ cat /sys/a /sys/b | sort\n1\n2\n",
