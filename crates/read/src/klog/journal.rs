@@ -8,8 +8,10 @@ use super::marks;
 use crate::text;
 use dormouse_base::say::stamp;
 use dormouse_base::time::Ns;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 
 /// Longest entry that is looked at; a kernel message has at most 1 KiB.
 const MAX_ENTRY: usize = 64 << 10;
@@ -276,7 +278,31 @@ fn cursor(line: &[u8]) -> Option<Entry> {
 
 /// The form of a structured journal of which each line says one thing; nothing of other inputs.
 pub(crate) fn by_lines(bytes: &[u8]) -> Option<Vec<u8>> {
-    without_bytes(bytes).or_else(|| without_array(bytes))
+    without_bytes(bytes).or_else(|| without_array(bytes)).or_else(|| of_dmesg(bytes))
+}
+
+/// `dmesg --json` (util-linux 2.38, sys-utils/dmesg.c), as dmesg prints the same without.
+fn of_dmesg(bytes: &[u8]) -> Option<Vec<u8>> {
+    #[derive(Deserialize)]
+    struct Log {
+        dmesg: Vec<Line>,
+    }
+    #[derive(Deserialize)]
+    struct Line {
+        time: f64,
+        msg: String,
+    }
+    let text = bytes.trim_ascii();
+    let inside = text.strip_prefix(b"{")?.trim_ascii_start();
+    if !inside.starts_with(b"\"dmesg\"") {
+        return None;
+    }
+    let log: Log = serde_json::from_slice(text).ok()?;
+    let mut out = String::with_capacity(bytes.len());
+    for Line { time, msg } in &log.dmesg {
+        let _ = writeln!(out, "[{time:12.6}] {}", msg.replace('\n', " "));
+    }
+    Some(out.into_bytes())
 }
 
 /// A journal as one JSON array on one line, as programs keep it, with an entry a line.
@@ -492,6 +518,23 @@ mod tests {
             if a.message.as_deref() == Some(b"a") && b.message.as_deref() == Some(b"b")));
         assert_eq!(by_lines(br#"[{"name":"b"}]"#), None, "of no journal");
         assert_eq!(by_lines(br#"[{"MESSAGE":"a"}"#), None, "it broke off");
+    }
+
+    #[test]
+    fn dmesg_in_json_is_the_same_log() {
+        let text = br#"{
+           "dmesg": [
+              {"pri": 6, "time": 55.0, "msg": "PM: suspend entry (deep)"},
+              {"pri": 6, "time": 1055.0091, "msg": "x \"y\""}
+           ]
+        }"#;
+        let plain = by_lines(text).expect("a log");
+        assert_eq!(
+            String::from_utf8_lossy(&plain),
+            "[   55.000000] PM: suspend entry (deep)\n[ 1055.009100] x \"y\"\n"
+        );
+        assert_eq!(by_lines(br#"{"dmesg": [{"pri": 6}]}"#), None);
+        assert_eq!(by_lines(br#"{"dmesgs": []}"#), None);
     }
 
     #[test]
