@@ -37,12 +37,14 @@
 //! | power domains that were switched in callbacks | `switch` |
 //! | links of PCI Express that are worse after a sleep | `link` |
 //! | errors that no rule knows | `said` |
+//! | those of devices right behind a sleep | `aftermath` |
 //! | what findings are made of | `finding`, of `dormouse_base::finding` |
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
 //! Times are nanoseconds. Nothing here does I/O.
 #![forbid(unsafe_code)]
 
+mod aftermath;
 pub mod attempt;
 pub mod border;
 mod case;
@@ -154,8 +156,11 @@ pub fn judge(case: &Case) -> Report {
     let cited =
         |m: &Message| shown.contains(&m.line) || format(m).is_some_and(|f| judged.contains(&f));
     let mut errors = told(case);
-    errors.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
-    findings.extend(said::not_judged(case, &errors));
+    let mut behind = aftermath::told(case);
+    for list in [&mut errors, &mut behind] {
+        list.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
+    }
+    findings.extend(said::not_judged(case, &errors, &behind));
     findings.extend(rules::doubt::judge(case, &findings));
     if case.counted {
         findings.iter_mut().flat_map(|f| &mut f.evidence).for_each(|e| e.time = None);

@@ -1,5 +1,6 @@
 //! What messages say by their formats alone: errors that no rule knows.
 
+use crate::aftermath;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::complaint;
@@ -47,13 +48,34 @@ fn unjudged(m: &Message, known: Option<&Known<'_>>) -> Option<Unjudged> {
     })
 }
 
+/// The message as an error, whose words were weighed.
+pub(crate) fn unjudged_words(m: &Message) -> Option<Unjudged> {
+    let known = all().recognise(&m.text);
+    let nothing = known
+        .as_ref()
+        .is_some_and(|k| matches!(k.format.meaning, Some(Meaning::Nothing | Meaning::Shutdown)));
+    let is = m.trust == Trust::Logged && !nothing && !is_frame(&m.text) && !is_of_tables(&m.text);
+    is.then(|| Unjudged {
+        line: m.line,
+        subject: known.as_ref().map_or("", |k| k.format.subject),
+        device: known.and_then(|k| k.device).map_or(String::new(), |d| d.1.to_string()),
+    })
+}
+
 /// The finding that there are errors that no rule knows: it judges none of them, so that they
-/// are not passed over in silence.
-pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option<Finding> {
+/// are not passed over in silence. Those right `behind` a sleep are never more than a note.
+pub(crate) fn not_judged(
+    case: &Case,
+    errors: &[(&Message, Unjudged)],
+    behind: &[(&Message, Unjudged)],
+) -> Option<Finding> {
     if let Some(f) = one_device(case, errors) {
         return Some(f);
     }
-    let (first, known) = errors.first()?;
+    let mut errors: Vec<&(&Message, Unjudged)> = errors.iter().chain(behind).collect();
+    errors.sort_by_key(|e| e.0.line);
+    errors.dedup_by_key(|e| e.0.line);
+    let (first, known) = *errors.first()?;
     let device = named(first, known);
     let who = is_named(first, &device);
     let of = if who { format!(" of {}", say::device(&device)) } else { String::new() };
@@ -67,19 +89,32 @@ pub(crate) fn not_judged(case: &Case, errors: &[(&Message, Unjudged)]) -> Option
     });
     let passed = behind.and_then(|a| passed(case.messages[..a.end].last()?, first));
     let passed = passed
+        .or_else(|| aftermath::since(case, first))
         .filter(|t| !inside && t.0 > 0)
         .map_or(String::new(), |t| format!(" It came {} behind the sleep.", say::span(t)));
+    let mut devices: Vec<Device> = who.then_some(device).into_iter().collect();
+    for (m, known) in &errors[1..] {
+        let other = named(m, known);
+        let is = is_named(m, &other) && aftermath::names_a_device(&m.text);
+        if is && devices.iter().all(|d| d.name != other.name) {
+            devices.push(other);
+        }
+    }
+    let others = match &devices[usize::from(who)..] {
+        [] => String::new(),
+        rest => format!(" Others are of {}.", say::devices(rest)),
+    };
     let sentence = match errors.len() {
         1 => format!("A line tells of an error{of} that no rule knows: \"{text}\".{passed}"),
         n => format!(
-            "{n} lines tell of errors that no rule knows, the first{of}: \"{text}\".{passed}"
+            "{n} lines tell of errors that no rule knows, the first{of}: \"{text}\".{passed}{others}"
         ),
     };
     let f = Finding::new(("not-judged", Area::Phase, Level::Note), Confidence::Certain)
         .says(sentence)
         .look("Whether it has to do with the sleep is not judged: read the lines around it.")
         .times(errors.len())
-        .of_devices(who.then_some(device))
+        .of_devices(devices)
         .shown_by(lines(errors.iter().map(|e| e.0)));
     Some(if resume { f.at("resume").when(direction, None) } else { f })
 }
@@ -96,7 +131,8 @@ fn named(m: &Message, known: &Unjudged) -> Device {
 
 /// Whether a message is its own: it begins with its name.
 fn is_named(m: &Message, device: &Device) -> bool {
-    !device.name.is_empty() && m.text.contains(&format!("{}: ", device.name))
+    let with_interface = || m.text.starts_with(&format!("{} {} ", device.driver, device.name));
+    !device.name.is_empty() && (m.text.contains(&format!("{}: ", device.name)) || with_interface())
 }
 
 /// Which way the machine went when it said that.
@@ -504,7 +540,7 @@ mod tests {
         let judged = |texts: &[&str]| {
             let case = case(texts);
             let errors = told(&case);
-            not_judged(&case, &errors).map(|f| (f.id, f.sentence))
+            not_judged(&case, &errors, &[]).map(|f| (f.id, f.sentence))
         };
         let (id, sentence) = judged(&all).expect("a finding");
         assert_eq!(id, "device-errors");
@@ -541,7 +577,7 @@ mod tests {
             let attempt = Attempt { end: 2, closed: true, ..Attempt::default() };
             let log = [&log[..], behind].concat();
             let all = Case { attempts: vec![attempt], ..Case::of_log(&log) };
-            not_judged(&all, &told(&all)).map(|f| f.sentence)
+            not_judged(&all, &told(&all), &[]).map(|f| f.sentence)
         };
         let words = said(&[(6_000, "elmbt elm0: command 0x77 failed (-110)")]).expect("told");
         assert!(words.contains("elm0 (elmbt)") && words.ends_with("4.0 s behind the sleep."));

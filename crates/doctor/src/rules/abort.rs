@@ -158,11 +158,27 @@ pub(crate) fn owner(text: &str) -> Device {
     if ["Error", "Warning", "Error (bug)", "ERROR", "error"].iter().any(|w| owner.ends_with(w)) {
         return Device::default();
     }
+    // net/core/dev.c:__netdev_printk names the interface behind driver and device.
+    let mut words = owner.split(' ');
+    if let (Some(driver), Some(name), Some(_), None) =
+        (words.next(), words.next(), words.next(), words.next())
+        && is_address(name)
+    {
+        return Device { name: name.to_string(), driver: driver.to_string() };
+    }
     let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
     let driver = driver.rsplit(' ').next().unwrap_or("");
     // What vendors put before a message is no driver.
     let driver = if driver.ends_with(']') { "" } else { driver };
     Device { name: name.to_string(), driver: driver.to_string() }
+}
+
+/// Whether a word is a device of a bus with numbers: `0000:02:00.0`, `1-3:1.0`.
+fn is_address(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_hexdigit())
+        && word.contains([':', '-', '.'])
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b":-._".contains(&b))
 }
 
 /// What the system core does with interrupts off, and without devices, failed
