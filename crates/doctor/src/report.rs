@@ -88,7 +88,16 @@ fn is_cold(f: &Finding) -> bool {
     let told = f.id == "night-cost" && f.confidence == Confidence::Guess;
     let alone = matches!(
         f.id,
-        COLUMNS | DOWN | DRAWN | LATE | MEASURED | NOT_FOUND | POWERSTAT | SHARES | SPINS
+        COLUMNS
+            | DOWN
+            | DRAWN
+            | LATE
+            | MEASURED
+            | NOT_FOUND
+            | POWERSTAT
+            | SHARES
+            | SPINS
+            | wake::PENDING
     );
     f.level == Level::Note && (zero::RULES.contains(&f.id) || alone || told || f.over)
 }

@@ -68,7 +68,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<Irq<'_>> = Vec::new();
     let mut how: Vec<(&str, &Message)> = Vec::new();
     let mut gpes: Vec<(String, &Message)> = Vec::new();
-    let mut pins: Vec<(String, &Message)> = Vec::new();
+    let mut pins: Vec<Pin<'_>> = Vec::new();
     let mut others: Vec<(String, &Message)> = Vec::new();
     let words: Vec<&str> = WORDS.into_iter().chain(HOW.iter().map(|h| h.0)).collect();
     let rounds = Rounds::new(case);
@@ -128,10 +128,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             if !irqs.is_empty() && !gpes.iter().any(|g| g.0[2..] == *n) {
                 gpes.push((format!("0x{n}"), m));
             }
-        } else if let Some(pin) = m.after("GPIO ").filter(|r| r.contains(" is active")) {
-            let pin = digits(pin);
-            if !pin.is_empty() && !pins.iter().any(|p| p.0 == pin) {
-                pins.push((pin.to_string(), m));
+        } else if let Some(pin) = Pin::of(m) {
+            match pins.iter_mut().find(|p| p.number == pin.number) {
+                Some(known) if pin.woke() && !known.woke() => *known = pin,
+                Some(_) => {}
+                None => pins.push(pin),
             }
         } else if let Some(rest) = m.after("Resume caused by ").filter(|_| m.trust.is_of_a_kernel())
         {
@@ -148,13 +149,15 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     reasons(case, &irqs, out);
     how.retain(|h| !h.0.is_empty());
+    let (pins, pending): (Vec<Pin<'_>>, Vec<Pin<'_>>) = pins.into_iter().partition(Pin::woke);
     if irqs.is_empty() && pins.is_empty() && others.is_empty() && how.is_empty() {
+        out.extend(only_pending(&pending));
         return;
     }
     let mut evidence = lines(irqs.iter().map(|e| e.first));
     evidence.extend(lines(how.iter().map(|h| h.1)));
     evidence.extend(lines(gpes.iter().map(|g| g.1)));
-    evidence.extend(lines(pins.iter().map(|p| p.1)));
+    evidence.extend(lines(pins.iter().chain(&pending).map(|p| p.said)));
     evidence.extend(lines(others.iter().map(|p| p.1)));
     let often = |n: usize| if n == 1 { String::new() } else { format!(" ({n} times)") };
     let mut devices = Vec::new();
@@ -232,9 +235,16 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             words.join(" and IRQ ")
         );
     }
+    if !pending.is_empty() {
+        more += &format!(" {}", words_of_pending(&pending));
+    }
     more += &by_sleep(case);
     let gpe_words = list("GPE", gpes.iter().map(|g| g.0.clone()).collect());
-    let pin_words = list("GPIO", pins.iter().map(|p| p.0.clone()).collect());
+    let of_pins: Vec<String> = pins.iter().map(|p| p.number.clone()).collect();
+    let pin_words = match by.is_empty() && how.is_empty() {
+        true if !of_pins.is_empty() => format!("GPIO {}", of_pins.join(", ")),
+        _ => list("GPIO", of_pins),
+    };
     // A fixed event is the power button or the clock, a notification a lid or battery.
     let told = how.iter().any(|h| !h.0.contains("not the embedded"));
     let how: Vec<String> = how.iter().map(|h| h.0.to_string()).collect();
@@ -291,6 +301,60 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         .of_devices(devices)
         .shown_by(once(evidence));
     out.push(f);
+}
+
+/// A pin with an interrupt or a wake pending (drivers/pinctrl/pinctrl-amd.c:
+/// do_amd_gpio_irq_handler, 6.4 to 7.3, and amd_gpio_check_pending of later ones).
+struct Pin<'a> {
+    number: String,
+    /// Its register, as the kernel printed it.
+    register: Option<u32>,
+    said: &'a Message,
+}
+
+impl<'a> Pin<'a> {
+    fn of(m: &'a Message) -> Option<Pin<'a>> {
+        let (number, rest) = m.after("GPIO ")?.split_once(" is active")?;
+        let hex = rest.strip_prefix(": 0x").unwrap_or_default();
+        let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+        let register = u32::from_str_radix(&hex[..end], 16).ok();
+        (!number.is_empty() && number == digits(number)).then(|| Pin {
+            number: number.to_string(),
+            register,
+            said: m,
+        })
+    }
+
+    /// The register has the bit of a wake. Such a line is printed for a pending interrupt too,
+    /// which any pin may have (drivers/pinctrl/pinctrl-amd.h: WAKE_STS_OFF, INTERRUPT_STS_OFF).
+    fn woke(&self) -> bool {
+        self.register.is_some_and(|r| r & (1 << 29) != 0)
+    }
+}
+
+/// What pins without the bit of a wake tell.
+fn words_of_pending(pins: &[Pin<'_>]) -> String {
+    let one = |p: &Pin<'_>| match p.register {
+        Some(r) => format!("{} (0x{r:x})", p.number),
+        None => p.number.clone(),
+    };
+    let list = say::names(&pins.iter().map(one).collect::<Vec<_>>());
+    format!(
+        "GPIO {list} had an interrupt pending, and the bit of a wake (bit 29) is not set: that proves no wake by {}.",
+        if pins.len() == 1 { "it" } else { "them" }
+    )
+}
+
+/// The rule of pins of which an interrupt was pending, where nothing tells of what woke.
+pub(crate) const PENDING: &str = "wake-pin-pending";
+
+fn only_pending(pins: &[Pin<'_>]) -> Option<Finding> {
+    let rule = (PENDING, Area::Mode, Level::Note);
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(format!("No line that was read says what woke the machine. {}", words_of_pending(pins)))
+        .look("cat /sys/power/pm_wakeup_irq after the next sleep names the interrupt that woke; /sys/kernel/debug/gpio shows which pins are armed for wake.")
+        .shown_by(lines(pins.iter().map(|p| p.said)));
+    (!pins.is_empty()).then_some(f)
 }
 
 /// What tells two things stands among the lines once.
@@ -514,6 +578,30 @@ mod tests {
         let mut out = vec![Finding::new(rule, Confidence::Likely)];
         at_once(&case, &mut out);
         assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn a_pin_woke_by_the_bit_of_a_wake_alone() {
+        let told = |all: &[(i64, &str)]| {
+            let mut out = Vec::new();
+            judge(&Case::of_log(all), &mut out);
+            let f = out.pop().expect("told");
+            (f.id, f.sentence)
+        };
+        let (id, words) = told(&[(1, "GPIO 77 is active: 0x10057c00")]);
+        assert_eq!(id, PENDING);
+        assert!(words.starts_with("No line that was read says what woke"), "{words}");
+        assert!(words.contains("GPIO 77 (0x10057c00) had an interrupt pending"), "{words}");
+        let (id, words) = told(&[(1, "amd_gpio_check_pending: GPIO 78 is active: 0x20057c00.")]);
+        assert_eq!((id, &*words), ("mode-wake-source", "Woken by GPIO 78."));
+        let irq = (1, "PM: Triggering wakeup from IRQ 7");
+        let pins = [(2, "GPIO 77 is active: 0x10057c00"), (3, "GPIO 78 is active: 0x30057c00")];
+        let (_, words) = told(&[irq, pins[0], pins[1]]);
+        assert!(words.starts_with("Woken by IRQ 7 (GPIO 78). "), "{words}");
+        assert!(words.contains("GPIO 77 (0x10057c00) had"), "{words}");
+        let (_, words) = told(&[irq, pins[0]]);
+        assert!(words.starts_with("Woken by IRQ 7. GPIO 77"), "{words}");
+        assert!(words.contains("No kernel line or table that was read names"), "{words}");
     }
 
     #[test]
