@@ -49,7 +49,9 @@ fn a_night_before_the_freezing_is_the_keepers() {
     for kept in [3, 5, 8] {
         let cut: String = text.lines().take(kept).map(|l| format!("{l}\n")).collect();
         let end = text.lines().last().expect("a line");
-        for text in [cut.clone(), format!("{cut}{end}\n")] {
+        // What a person puts below a log has no stamp.
+        let (fence, prose) = (format!("{cut}```\n"), format!("{cut}That is all I have of it.\n"));
+        for text in [cut.clone(), format!("{cut}{end}\n"), fence, prose] {
             let c = &cycles(&text)[0];
             let until = c.exit.unwrap_or(c.end).max(c.end);
             assert!(until - c.start < Ns::from_ms(40), "{text}\n{c:?}");

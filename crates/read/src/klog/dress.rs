@@ -14,6 +14,7 @@ pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr3(0xc2, 0x1b, b'<', line).and_then(|_| without_noise(line));
     let clean = without_level(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_files(clean.as_deref().unwrap_or(line)).or(clean);
+    let clean = without_fence(clean.as_deref().unwrap_or(line)).or(clean);
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
     // Code may stand in marks of emphasis.
     let clean = clean.as_deref().and_then(without_emphasis).or(clean);
@@ -63,6 +64,21 @@ fn without_files(line: &[u8]) -> Option<Vec<u8>> {
     }
     out.extend_from_slice(rest);
     Some(out)
+}
+
+/// Without the fence that stands right before the first line of a log, where its writer left out
+/// the end of a line.
+fn without_fence(line: &[u8]) -> Option<Vec<u8>> {
+    let body = prefix::quotes(line);
+    let rest = body.strip_prefix(b"```").filter(|r| r.first() != Some(&b'`'))?;
+    let digit = |at: usize| rest.get(at).is_some_and(|b| b.is_ascii_digit() || *b == b' ');
+    let month = rest.len() > 16 && rest[..3].iter().all(u8::is_ascii_alphabetic);
+    let stamp = match rest.first()? {
+        b'[' => digit(1),
+        b'0'..=b'9' => digit(1),
+        _ => month && rest[3] == b' ' && digit(4) && digit(5) && rest.contains(&b':'),
+    };
+    stamp.then(|| [&line[..line.len() - body.len()], rest].concat())
 }
 
 /// Without the marks that a mail or a tracker puts around what matters: `**…**`, `*…*`,
@@ -408,6 +424,21 @@ mod tests {
             ["[    1.000000] PM: 2 * 3 *", "a *", "**", "*", "`", "x = y*z*", "[ 1.0] a_b_"]
         {
             assert_eq!(of(plain), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_fence_right_before_a_stamp_is_none_of_the_line() {
+        for line in [
+            "[    7.000000] PM: suspend exit",
+            "Oct 07 07:07:07 elm kernel: PM: suspend exit",
+            "2027-10-07T07:07:07+0200 elm kernel: PM: suspend exit",
+        ] {
+            assert_eq!(of(&format!("```{line}")).as_deref(), Some(line));
+            assert_eq!(of(&format!("> ```{line}")), Some(format!("> {line}")));
+        }
+        for other in ["```", "```text", "```c 1 2", "````[ 1.0] x", "```Oct and so: on, it went"] {
+            assert_eq!(of(other), None, "{other}");
         }
     }
 
