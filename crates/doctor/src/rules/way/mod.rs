@@ -1,6 +1,7 @@
 //! The whole way of a sleep, from the request to a machine that can be used: what services
 //! say, what people measured, what a firmware marks.
 
+mod before;
 mod direction;
 mod figures;
 mod firmware;

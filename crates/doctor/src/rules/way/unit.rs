@@ -28,6 +28,7 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     killed(steps, out);
     timed_out(steps, out);
     failed(steps, out);
+    super::before::judge(steps, out);
 }
 
 /// The unit of which a line says that its time was over.
@@ -68,7 +69,7 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
         n => format!(" So did {}.", say::plural(n, "more unit")),
     };
     // What runs for the sake of a wake-up alone was not done.
-    let own = |u: &(String, String, &Step, &Step)| of_a_wake_up(&u.0);
+    let own = |u: &(String, String, &Step, &Step)| of_sleeps(&u.0);
     let found = all.iter().find(|u| own(u));
     let ((name, result, back, s), own) = (found.unwrap_or(first), found.is_some());
     let (level, so) = match own {
@@ -102,12 +103,12 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
 
 /// Whether a unit is run for the sake of sleeps, by its name; those that ask the kernel to sleep
 /// (units/systemd-suspend.service.in and its like) fail where it does not.
-fn of_a_wake_up(unit: &str) -> bool {
+pub(super) fn of_sleeps(unit: &str) -> bool {
     let lower = unit.to_ascii_lowercase();
     let begins = ["resume", "suspend", "sleep", "hibernat", "wakeup"];
-    let of_sleeps = |w: &str| w == "wake" || begins.iter().any(|b| w.starts_with(b));
+    let is = |w: &str| w == "wake" || begins.iter().any(|b| w.starts_with(b));
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    !lower.starts_with("systemd-") && words.any(of_sleeps)
+    !lower.starts_with("systemd-") && words.any(is)
 }
 
 /// A unit that fails so soon after the kernel was back failed in the wake-up, in ms.

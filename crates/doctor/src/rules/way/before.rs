@@ -1,0 +1,178 @@
+//! Units that failed between the request to sleep and the sleep: what they do before one was not
+//! done, though systemd may go on all the same.
+
+use super::quote::{span, words};
+use super::unit::of_sleeps;
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::rules::unit::is_a_sleep;
+use crate::way::{Kind, Step};
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
+use std::collections::BTreeSet;
+
+/// So long after the request at most, in ms: systemd gives a unit 90 s by itself
+/// (src/core/manager.c: DefaultTimeoutStartSec, 257).
+const LONGEST: i64 = 300_000;
+/// The kernel is asked so long after a unit failed, in ms.
+const THEN: i64 = 60_000;
+
+/// What systemd says of a unit that failed (src/core/unit.c:unit_log_failure, service.c, 257), the
+/// plainest words first; behind the second stands why.
+const SIGNS: [(&str, &str); 4] = [
+    (": Failed with result '", "'"),
+    (": Main process exited, code=exited, status=", ""),
+    (": start operation timed out", ""),
+    (": Failed to execute ", ""),
+];
+
+/// The unit that a line calls failed, and its words.
+fn unit<'a>(s: &'a Step, (words, end): (&str, &str)) -> Option<(&'a str, &'a str)> {
+    let (name, rest) = s.text.split_once("]: ")?.1.split_once(words)?;
+    let how = if end.is_empty() { rest } else { rest.split(end).next()? };
+    let plain = !name.contains(' ') && name.contains('.') && !is_a_sleep(name);
+    (plain && !how.starts_with("0/")).then_some((name, how))
+}
+
+pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
+    let asked = |at: usize| {
+        let s = &steps[at];
+        let ends = [Kind::Back, Kind::Ended, Kind::Entry, Kind::Sleeps, Kind::Refused];
+        let mut before = steps[..at].iter().rev();
+        let near = before.find(|x| x.kind == Kind::Asked || ends.contains(&x.kind))?;
+        let of_it = near.kind == Kind::Asked && near.run == s.run && s.ms - near.ms <= LONGEST;
+        of_it.then_some(near)
+    };
+    let mut all: Vec<(&str, usize, &Step)> = Vec::new();
+    for sign in SIGNS {
+        let found = steps.iter().enumerate().filter_map(|(at, s)| Some((unit(s, sign)?.0, at, s)));
+        for (name, at, s) in found.filter(|f| asked(f.1).is_some()) {
+            // One unit has several of these lines.
+            if all.iter().all(|u| u.0 != name) {
+                all.push((name, at, s));
+            }
+        }
+    }
+    all.sort_by_key(|u| (!of_sleeps(u.0), u.1));
+    let Some(&(name, at, s)) = all.first() else { return };
+    let Some(request) = asked(at) else { return };
+    let own = of_sleeps(name);
+    let why = steps.iter().find(|x| {
+        let mut signs = SIGNS[1..].iter().rev().filter_map(|sign| unit(x, *sign));
+        x.run == s.run && x.line > request.line && signs.any(|u| u.0 == name)
+    });
+    let result = unit(s, SIGNS[0]).map_or(String::new(), |u| format!(" ({})", u.1));
+    let names: BTreeSet<&str> = all.iter().map(|u| u.0).collect();
+    let more = match names.len() - 1 {
+        0 => String::new(),
+        n => format!(" So did {}.", say::plural(n, "more unit")),
+    };
+    let so = match own {
+        true => {
+            " By its name it is of sleeps: what it does before one was not done, or not all of it."
+        }
+        false => " Whether it has to do with the sleep, no line says.",
+    };
+    let mut rest = steps[at + 1..].iter().take_while(|x| x.run == s.run && x.ms - s.ms <= THEN);
+    let then = rest.find(|x| matches!(x.kind, Kind::Entry | Kind::Sleeps));
+    let end = match then {
+        Some(_) => " The machine was put to sleep all the same.",
+        None => " No line behind it says that a kernel was asked to sleep.",
+    };
+    let level = if own { Level::Broken } else { Level::Note };
+    let because = why.filter(|w| w.line != s.line).map(|w| format!("Before that: {}.", words(w)));
+    out.push(
+        Finding::new(("way-unit-before", Area::Phase, level), Confidence::Certain)
+            .says(format!(
+                "The unit {name} failed {} after the request to sleep{result}.{more}{so}{end}",
+                span(s.ms - request.ms, s.grain)
+            ))
+            .because(because.unwrap_or_default())
+            .look(format!(
+                "journalctl -b -u {name} has what it said; systemctl cat {name} what it runs."
+            ))
+            .times(all.len())
+            .when(Some(Direction::Suspend), None)
+            .shown_by([request.shown()])
+            .shown_by(why.filter(|w| w.line < s.line).map(|w| w.shown()))
+            .shown_by([s.shown()])
+            .shown_by(then.map(|t| t.shown())),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: (i64, &str, Kind) =
+        (0, "systemd-logind[7]: The system will suspend now!", Kind::Asked);
+    const ENTRY: (i64, &str, Kind) = (9_000, "kernel: PM: suspend entry (deep)", Kind::Entry);
+    const FAILED: (i64, &str, Kind) =
+        (4_000, "systemd[1]: oak-suspend.service: Failed with result 'timeout'.", Kind::Other);
+
+    fn judged(lines: &[(i64, &str, Kind)]) -> Vec<Finding> {
+        let step = |(i, (ms, text, kind)): (usize, &(i64, &str, Kind))| Step {
+            line: i as u64 + 1,
+            text: (*text).into(),
+            ms: *ms,
+            grain: 1,
+            run: 0,
+            wall: true,
+            kind: *kind,
+        };
+        let steps: Vec<Step> = lines.iter().enumerate().map(step).collect();
+        let mut out = Vec::new();
+        judge(&steps, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_unit_that_failed_before_the_sleep_is_told() {
+        let alone = &judged(&[ASKED, FAILED])[0];
+        assert_eq!((alone.id, alone.level), ("way-unit-before", Level::Broken));
+        let words = &alone.sentence;
+        assert!(words.starts_with("The unit oak-suspend.service failed 4.0 s after"), "{words}");
+        assert!(words.contains("(timeout)") && words.contains("No line behind it"), "{words}");
+        let gone = (
+            3_000,
+            "(oak.sh)[77]: oak-suspend.service: Failed to execute /opt/oak: No such file or directory",
+            Kind::Other,
+        );
+        let exits = (
+            3_500,
+            "systemd[1]: oak-suspend.service: Main process exited, code=exited, status=203/EXEC",
+            Kind::Other,
+        );
+        let went_on = judged(&[ASKED, gone, exits, FAILED, ENTRY]);
+        assert_eq!(went_on.len(), 1, "one unit");
+        assert!(went_on[0].sentence.contains("put to sleep all the same"));
+        assert!(went_on[0].why.contains("Failed to execute /opt/oak"), "{}", went_on[0].why);
+        let other = (4_000, "systemd[1]: oak.service: Failed with result 'signal'.", Kind::Other);
+        assert_eq!(judged(&[ASKED, other, ENTRY])[0].level, Level::Note);
+    }
+
+    #[test]
+    fn a_unit_that_failed_at_another_time_is_not() {
+        let late = (400_000, FAILED.1, Kind::Other);
+        let back = (3_000, "kernel: PM: suspend exit", Kind::Back);
+        let sleep = (
+            4_000,
+            "systemd[1]: systemd-suspend.service: Failed with result 'exit-code'.",
+            Kind::Other,
+        );
+        let well = (
+            4_000,
+            "systemd[1]: oak-suspend.service: Main process exited, code=exited, status=0/SUCCESS",
+            Kind::Other,
+        );
+        for lines in [
+            &[FAILED, ASKED][..],
+            &[ASKED, late],
+            &[ASKED, back, FAILED],
+            &[ASKED, (1_000, ENTRY.1, Kind::Entry), FAILED],
+            &[ASKED, sleep],
+            &[ASKED, well, ENTRY],
+        ] {
+            assert!(judged(lines).is_empty(), "{lines:?}");
+        }
+    }
+}
