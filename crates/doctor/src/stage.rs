@@ -168,7 +168,8 @@ pub(crate) fn begins(m: &Message) -> Option<Stage> {
     })
 }
 
-/// The way up that begins where a device or the core gives the way down up. Other devices of
+/// The way up that begins where a device or the core gives the way down up, or that is under way
+/// where a device fails on it. Other devices of
 /// the same step may be on their way down for a moment, if it runs them side by side.
 fn refused(m: &Message) -> Option<Stage> {
     let up = |phase| match phase {
@@ -177,8 +178,10 @@ fn refused(m: &Message) -> Option<Stage> {
         _ => Phase::Resume,
     };
     if m.has("failed to ") || m.has("power transition: ") {
-        let r = refusal::of_device(&m.text).filter(|r| !r.is_up())?;
-        return Some(Stage::new(Direction::Resume, Some(up(r.phase))));
+        let r = refusal::of_device(&m.text)?;
+        // One that does not resume tells that all are on their way up.
+        let phase = if r.is_up() { r.phase } else { up(r.phase) };
+        return Some(Stage::new(Direction::Resume, Some(phase)));
     }
     let step = m.text.split_once(" of devices ")?;
     // The core has turned round where it says `failed` (kernel/power/suspend.c:suspend_enter).

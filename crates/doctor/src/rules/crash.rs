@@ -29,7 +29,7 @@ enum When {
     Inside(Stage),
     /// In a callback whose name alone tells of a sleep.
     Named(Stage),
-    /// While services put the machine to sleep, and no line of the kernel tells of a sleep.
+    /// Behind a request to sleep, and no line of the kernel tells of a sleep: it may be over.
     Asked,
     /// So long after one, if the lines tell.
     After(Option<Ns>),
@@ -43,7 +43,9 @@ impl When {
                 let does = if s.direction == Direction::Suspend { "suspended" } else { "resumed" };
                 format!("while a device {does} (by the name of a function)")
             }
-            When::Asked => "while the machine was put to sleep".into(),
+            When::Asked => {
+                "in a sleep that was asked for (on the way down or up, no line shows)".into()
+            }
             When::After(Some(t)) => format!("{} after the sleep", say::span(t)),
             When::After(None) => "right after the sleep".into(),
         }
@@ -330,7 +332,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     };
     let direction = match w {
         When::Inside(s) | When::Named(s) => Some(s.direction),
-        When::Asked => Some(Direction::Suspend),
+        When::Asked => None,
         When::After(_) => Some(Direction::Resume),
     };
     let phase = match w {

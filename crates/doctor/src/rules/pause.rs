@@ -665,6 +665,26 @@ mod tests {
     }
 
     #[test]
+    fn behind_a_resume_that_failed_no_time_passes_on_the_way_down() {
+        let of = |second: &str| {
+            let log = [
+                (1_000, "PM: suspend entry (s2idle)"),
+                (1_100, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+                (1_500, second),
+                (7_100, "elm 0000:0b:00.0: vex 77 timeout"),
+            ];
+            let mut case = Case::of_log(&log);
+            case.attempts.push(Attempt { end: log.len(), ..Attempt::default() });
+            let mut out = Vec::new();
+            cut_off(&case, &mut out);
+            out.pop().map(|f| f.sentence)
+        };
+        let down = of("elm 0000:0b:00.0: goes down").expect("a wait");
+        assert!(down.starts_with("5.6 s pass without a word on the way down"), "{down}");
+        assert_eq!(of("elm 0000:0b:00.0: PM: failed to resume async: error -5"), None);
+    }
+
+    #[test]
     fn a_timeout_in_a_callback_is_its_wait_and_short_ones_are_not_slow() {
         let mut out = Vec::new();
         let vain = [
