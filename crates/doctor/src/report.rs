@@ -7,6 +7,7 @@ use crate::rules::doubt::{DOUBT, is_unread};
 use crate::rules::drawn::DRAWN;
 use crate::rules::lost::LOST;
 use crate::rules::method::METHOD;
+use crate::rules::night::rounds::OPEN;
 use crate::rules::night::slept;
 use crate::rules::night::woke::WOKE;
 use crate::rules::night::zero;
@@ -251,7 +252,7 @@ impl Report {
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
             (
-                MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM,
+                MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM | OPEN,
                 Level::Note,
                 None,
             ) => First::NotJudged(f),

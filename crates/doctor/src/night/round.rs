@@ -35,6 +35,8 @@ pub enum End {
     /// The line only begins it, or says no more.
     #[default]
     Unknown,
+    /// The machine was sent to sleep, and no more is said of it.
+    Asked,
     /// It came back.
     Back,
     /// It failed.

@@ -612,7 +612,7 @@ impl Reading {
         if let Some(item) = self.round.map(|i| &mut self.night.items[i])
             && let Fact::Round(r) = &mut item.fact
             // What numbers anything and says itself that it went well is over.
-            && (r.end == End::Unknown
+            && (matches!(r.end, End::Unknown | End::Asked)
                 || r.end == End::Back
                     && end != End::Back
                     && (r.by == rounds::Teller::OfSleep || !item.text.starts_with(&r.said)))

@@ -105,7 +105,8 @@ fn fwts_fails(text: &str) -> bool {
 }
 
 /// What a line of a program below a round ends it with: `Suspend failed`, `FAILED [HIGH]
-/// S2idleNotDeepest`, `rtcwake: wakeup from "mem"`, `pm-action returned 0`; and whether the
+/// S2idleNotDeepest`, `pm-action returned 0`; or that it was sent to sleep by, `rtcwake: wakeup from
+/// "mem"`; and whether the
 /// line needs no round before it.
 pub(crate) fn outcome(text: &str, lower: &str) -> Option<(End, bool)> {
     if is_shallow(lower) {
@@ -119,7 +120,11 @@ pub(crate) fn outcome(text: &str, lower: &str) -> Option<(End, bool)> {
     if suspend || rtcwake || lower.contains("pm-action failed") {
         return Some((End::Failed, false));
     }
-    let back = has(lower, "rtcwake: wakeup from|pm-action returned 0|passed: test");
+    // Printed before the sleep (util-linux sys-utils/rtcwake.c:main, 2.40).
+    if lower.contains("rtcwake: wakeup from") {
+        return Some((End::Asked, false));
+    }
+    let back = has(lower, "pm-action returned 0|passed: test");
     back.then_some((End::Back, false))
 }
 
@@ -242,8 +247,9 @@ mod tests {
         assert_eq!(end("FAILED [HIGH] KlogIoMemoryAddress: Test 1"), Some((End::Failed, false)));
         assert_eq!(
             end("rtcwake: wakeup from \"mem\" using /dev/rtc0 at x"),
-            Some((End::Back, false))
+            Some((End::Asked, false))
         );
+        assert_eq!(end("pm-action returned 0 after 7 seconds."), Some((End::Back, false)));
         assert_eq!(end("fwts results"), None);
     }
 }

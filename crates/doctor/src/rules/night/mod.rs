@@ -13,7 +13,7 @@ pub(super) mod latency;
 pub(crate) mod owner;
 pub(crate) mod package;
 pub(crate) mod required;
-mod rounds;
+pub(crate) mod rounds;
 mod shares;
 pub(crate) mod slept;
 mod tool;

@@ -6,6 +6,7 @@ use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::night::round::{End, Round, Stats, Teller};
 use crate::night::{Fact, Item};
+use crate::stage;
 use dormouse_base::say;
 
 /// A round that is one of sleep, and how sure that is.
@@ -13,6 +14,8 @@ struct Told<'a> {
     item: &'a Item,
     round: &'a Round,
     sure: Confidence,
+    /// How it ended: of one that was sent to sleep the next one tells that it came back.
+    end: End,
 }
 
 /// Lines where sleeps begin, by facts and by messages.
@@ -69,9 +72,22 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
             Teller::Person => Some(Confidence::Guess),
             Teller::Unclear => speaks.then_some(Confidence::Guess),
         };
-        out.extend(sure.map(|sure| Told { item, round, sure }));
+        let goes_on = all[at + 1..].iter().any(|n| next(round, n.1)) || came_up(case, item.line);
+        let end = match round.end {
+            End::Asked if goes_on => End::Back,
+            end => end,
+        };
+        out.extend(sure.map(|sure| Told { item, round, sure, end }));
     }
     out
+}
+
+/// Whether the text tells behind a line that the machine came back from a sleep.
+fn came_up(case: &Case, line: u64) -> bool {
+    let behind = |at: usize| case.messages[at].line > line;
+    case.attempts.iter().any(|a| a.closed && behind(a.first))
+        || case.messages.iter().any(|m| m.line > line && stage::ends_sleep(m))
+        || case.night.items.iter().any(|i| i.line > line && matches!(i.fact, Fact::Woke(_)))
 }
 
 /// So much of a line tells it from another.
@@ -122,9 +138,9 @@ fn which(r: &Round) -> String {
 pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let rounds = rounds(case);
     let mut failed: Vec<&Told<'_>> =
-        rounds.iter().filter(|r| matches!(r.round.end, End::Failed | End::Shallow)).collect();
+        rounds.iter().filter(|r| matches!(r.end, End::Failed | End::Shallow)).collect();
     failed.sort_by_key(|f| f.sure);
-    let Some(Told { item, round: first, sure }) = failed.first() else {
+    let Some(Told { item, round: first, sure, .. }) = failed.first() else {
         none_failed(case, &rounds, out);
         return;
     };
@@ -132,9 +148,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let shallow = first.end == End::Shallow;
     let back = rounds
         .iter()
-        .filter(|r| {
-            r.round.end == End::Back && (first.number == 0 || r.round.number < first.number)
-        })
+        .filter(|r| r.end == End::Back && (first.number == 0 || r.round.number < first.number))
         .count();
     let before = match back {
         0 => String::new(),
@@ -230,6 +244,9 @@ fn error<'a>(case: &'a Case, out: &[Finding]) -> Option<&'a Message> {
     })
 }
 
+/// The rule of a round that has no end in the text.
+pub(crate) const OPEN: &str = "round-open";
+
 /// So many successes without a failure show a rate below 3 of them, at 95 % (the rule of
 /// three).
 const THREE: u64 = 3;
@@ -305,16 +322,35 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
         out.push(f);
         return;
     }
-    let Some(Told { item, round: last, .. }) = rounds.iter().rfind(|r| r.round.number > 0) else {
+    let Some(Told { item, round: last, end, sure }) = rounds.iter().rfind(|r| r.round.number > 0)
+    else {
         return;
     };
-    let back = rounds.iter().filter(|r| r.round.end == End::Back).count();
+    let back = rounds.iter().filter(|r| r.end == End::Back).count();
     // Prose numbers things too: only a round that came back says that it was one.
     if back == 0 {
         return;
     }
+    let of_sleep = *sure == Confidence::Certain && last.by == Teller::OfSleep;
+    if *end == End::Asked || *end == End::Unknown && of_sleep && !came_up(case, item.line) {
+        let said = match end {
+            End::Asked => "The machine was sent to sleep in it",
+            _ => "It was begun",
+        };
+        let f = Finding::new((OPEN, Area::Abort, Level::Note), Confidence::Certain)
+            .at("asleep")
+            .says(format!(
+                "{} has no end in the text. {said}, and no line tells that it came back: it may be the one that hung. {} before it came back.",
+                which(last),
+                say::plural(back, "round")
+            ))
+            .look("Give the lines that follow, or those of the kernel of that round.")
+            .shown_by([Evidence::from(*item)]);
+        out.push(f);
+        return;
+    }
     let words = match (back, last.of) {
-        (n, Some(of)) if last.number < of || last.end != End::Back => format!(
+        (n, Some(of)) if last.number < of || *end != End::Back => format!(
             "Nothing failed in this text: {} of it came back, the last that it shows is round {} of {of}. Whether a later one failed, it does not show.",
             say::plural(n, "round"),
             last.number
@@ -388,6 +424,24 @@ mod tests {
             assert!(out[0].sentence.starts_with("Round 3 failed, by the writer's words."));
             assert_eq!(out[0].sentence.contains("The one sleep"), told, "{}", out[0].sentence);
         }
+    }
+
+    #[test]
+    fn a_round_without_an_end_is_none_that_came_back() {
+        let open = |end| judged(vec![round(6, 9, End::Back), round(7, 9, end)], vec![]);
+        for end in [End::Asked, End::Unknown] {
+            let f = open(end);
+            assert_eq!((f.id, f.level), (OPEN, Level::Note));
+            assert!(
+                f.sentence.starts_with("Round 7 of 9 has no end in the text."),
+                "{}",
+                f.sentence
+            );
+            assert!(f.sentence.ends_with("1 round before it came back."), "{}", f.sentence);
+        }
+        // The next one tells that it came back.
+        let f = judged(vec![round(6, 9, End::Asked), round(7, 9, End::Back)], vec![]);
+        assert!(f.sentence.contains("2 rounds of it came back"), "{}", f.sentence);
     }
 
     #[test]
