@@ -109,7 +109,7 @@ fn not_ready(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-fn long(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn long(case: &Case, out: &mut Vec<Finding>) {
     for direction in [Direction::Suspend, Direction::Resume] {
         let of = |m: &Message| phase_took(m).filter(|p| p.0 == direction && p.2 >= LONG);
         let words = [" of devices complete after ", " devices took ", " devices, time: "];

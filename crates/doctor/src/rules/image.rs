@@ -43,7 +43,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// pages that are free come at GB/s, others are written out or dropped first.
 fn allocated(case: &Case, out: &mut Vec<Finding>) {
     let said = |m: &&Message| m.trust.is_of_a_kernel();
-    let took = |m: &Message| seconds(rate(m, "Allocated ")?.split_once(" kbytes in ")?.1);
+    let took = |m: &Message| took_of(m, "Allocated ");
     let all = case.messages.having("Allocated ").map(|(_, m)| m).filter(said);
     let slow = all.filter_map(|m| Some((took(m)?, m))).max_by_key(|s| s.0);
     let Some((took, m)) = slow.filter(|s| s.0 >= ALLOCATES) else { return };
@@ -65,11 +65,22 @@ fn allocated(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
-/// `462616 kbytes in 14.01 seconds (33.02 MB/s)`.
+fn took_of(m: &Message, word: &str) -> Option<Ns> {
+    seconds(rate(m, word)?.split_once(" kbytes in ")?.1)
+}
+
+/// How long an image or the room for it took, where a message says so.
+pub(super) fn took(m: &Message) -> Option<Ns> {
+    ["Allocated ", "Wrote ", "Read "].iter().find_map(|w| took_of(m, w))
+}
+
+/// `462616 kbytes in 14.01 seconds (33.02 MB/s)`; who types it writes `14.01s`.
 fn rate<'a>(m: &'a Message, word: &str) -> Option<&'a str> {
     let rest = m.text.split_once(word)?.1;
-    let known = m.says(word) && rest.contains(" kbytes in ") && rest.contains(" seconds");
-    known.then_some(rest)
+    let (_, time) = rest.split_once(" kbytes in ")?;
+    let unit = time.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let seconds = unit.starts_with(" seconds") || unit.starts_with("s ") || unit == "s";
+    (m.says(word) && seconds).then_some(rest)
 }
 
 /// Each line of such a run has one of these.

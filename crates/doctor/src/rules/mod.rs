@@ -44,6 +44,7 @@ pub(crate) mod phase;
 pub(crate) mod platform;
 mod power_state;
 pub(crate) mod powerstat;
+mod quoted;
 mod radio;
 pub(crate) mod ready;
 pub(crate) mod reset;
@@ -73,7 +74,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 53] = [
+pub(crate) const ALL: [Rule; 54] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -126,6 +127,7 @@ pub(crate) const ALL: [Rule; 53] = [
     aspm::judge,
     event::judge,
     verdict::judge,
+    quoted::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];
