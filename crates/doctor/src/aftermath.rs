@@ -20,35 +20,53 @@ const SOON: Ns = Ns(20_000_000_000);
 const LINES: usize = 400;
 const UNTIMED: usize = 20;
 
-/// Errors that devices report right behind the sleeps of a text, and not before the first.
+/// Errors that devices report right behind the sleeps of a text, and not before the first; those
+/// right before an end too, where the text has nothing of its sleep.
 pub(crate) fn told(case: &Case) -> Vec<(&Message, Unjudged)> {
     let ends = ends(case);
-    let Some(first) = ends.iter().next() else { return Vec::new() };
     let mut errors: Vec<(&Message, Unjudged)> = Vec::new();
+    let mut first = usize::MAX;
+    let error = |m| Some((m, said::unjudged_words(m)?));
     for &end in &ends {
         let from = &case.messages[end - 1];
-        let near = |(n, m): &(usize, &Message)| match passed(from, m) {
+        let near = |n: usize, m: &Message, passed: Option<Ns>| match passed {
             Some(t) => (Ns::ZERO..=SOON).contains(&t),
-            None => m.time.is_none() && m.second.is_none() && *n < UNTIMED,
-        };
-        let begins = |m: &Message| {
-            ["suspend entry", "hibernation entry", "Freezing user space"].iter().any(|w| m.says(w))
+            None => m.time.is_none() && m.second.is_none() && n < UNTIMED,
         };
         let behind = case.messages[end..].iter().take(LINES).take_while(|m| !begins(m));
-        let behind = behind.enumerate().filter(near).map(|n| n.1).filter(|m| is_failure(m));
-        errors.extend(behind.filter_map(|m| Some((m, said::unjudged_words(m)?))));
+        let behind = behind.enumerate().filter(|(n, m)| near(*n, m, passed(from, m)));
+        errors.extend(behind.map(|n| n.1).filter(|m| is_failure(m)).filter_map(error));
+        first = first.min(end);
+        if is_alone(case, end - 1) {
+            let before = case.messages[..end - 1].iter().rev().take(LINES);
+            let before = before.take_while(|m| !begins(m) && !stage::ends(m)).enumerate();
+            let before = before.take_while(|(n, m)| near(*n, m, passed(m, from)));
+            let before: Vec<&Message> = before.map(|n| n.1).collect();
+            first = first.min(end - 1 - before.len());
+            errors.extend(before.into_iter().filter(|m| is_failure(m)).filter_map(error));
+        }
     }
     if errors.is_empty() {
         return errors;
     }
     let begins = case.attempts.iter().map(|a| a.first).chain(case.parts.iter().map(|p| p.0));
-    let before = begins.min().unwrap_or(usize::MAX).min(*first);
+    let before = begins.min().unwrap_or(usize::MAX).min(first);
     let before = case.messages[..before].iter().filter(|m| m.trust.is_of_a_kernel());
     let usual: BTreeSet<String> = before.map(|m| said::kind(&m.text)).collect();
     errors.retain(|e| !usual.contains(&said::kind(&e.0.text)));
     errors.sort_by_key(|e| e.0.line);
     errors.dedup_by_key(|e| e.0.line);
     errors
+}
+
+fn begins(m: &Message) -> bool {
+    ["suspend entry", "hibernation entry", "Freezing user space"].iter().any(|w| m.says(w))
+}
+
+/// Whether message `at`, the end of a sleep, is all that the text has of it.
+pub(crate) fn is_alone(case: &Case, at: usize) -> bool {
+    let part = |p: &(usize, bool)| p.0 <= at;
+    !case.attempts.iter().any(|a| (a.first..a.end).contains(&at)) && !case.parts.iter().any(part)
 }
 
 /// Places behind the last message of each sleep.
@@ -67,7 +85,7 @@ pub(crate) fn since(case: &Case, m: &Message) -> Option<Ns> {
 }
 
 /// Whether the line is one of a device or a graphics driver, and tells of a failure.
-fn is_failure(m: &Message) -> bool {
+pub(crate) fn is_failure(m: &Message) -> bool {
     let lower = m.text.to_ascii_lowercase();
     let fails = said::complains(&m.text) || crashes(&lower) || cannot(&lower);
     fails && !is_asked_in_vain(&lower) && (m.has("*ERROR*") || names_a_device(&m.text))
@@ -175,6 +193,9 @@ mod tests {
     #[test]
     fn the_end_of_a_sleep_alone_and_the_end_of_a_part_of_one_are_ends() {
         let error = (61_000, "elmwifi 0000:0c:00.0: mac start fail, ret: -110");
+        let before = (59_000, error.1);
+        assert_eq!(told(&Case::of_log(&[before, EXIT])).len(), 1, "inside of it");
+        assert!(told(&Case::of_log(&[(9_000, error.1), EXIT])).is_empty(), "long before");
         let case = Case::of_log(&[EXIT, error]);
         let all = told(&case);
         assert_eq!(all.len(), 1);

@@ -5,6 +5,7 @@ mod aspm;
 mod at_run_time;
 mod back;
 pub(crate) mod callback;
+mod bare;
 mod clock;
 pub(crate) mod columns;
 mod cpu;
@@ -74,7 +75,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 54] = [
+pub(crate) const ALL: [Rule; 55] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -128,6 +129,7 @@ pub(crate) const ALL: [Rule; 54] = [
     event::judge,
     verdict::judge,
     quoted::judge,
+    bare::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];

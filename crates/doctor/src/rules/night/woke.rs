@@ -5,6 +5,7 @@ use super::turns;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::Trust;
 use crate::night::{Fact, Item};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -150,11 +151,37 @@ fn stamped(case: &Case, out: &mut Vec<Finding>) {
     let exits =
         || case.messages.having("suspend exit").map(|m| m.1).filter(|m| m.says("suspend exit"));
     let n = exits().count();
-    if n < 2 || !out.is_empty() || exits().any(|m| !m.trust.is_of_a_kernel()) {
+    if n == 0 || !out.is_empty() || exits().any(|m| !m.trust.is_of_a_kernel()) {
         return;
     }
+    // One without a stamp may be typed.
+    if n == 1 && exits().any(|m| m.trust != Trust::Logged) {
+        return;
+    }
+    let words = match n {
+        1 => "The machine came back from a sleep, by the word of the kernel: the text has its end and nothing else of it.".into(),
+        n => format!("The text has the ends of {n} sleeps and nothing else of them."),
+    };
     out.push(
-        finding(format!("The text has the ends of {n} sleeps and nothing else of them."))
+        finding(words)
             .shown_by(exits().take(LINES).map(Evidence::from)),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_sleep_alone_is_of_one_that_came_back() {
+        let told = |case: &Case| {
+            let mut out = Vec::new();
+            judge(case, &mut out);
+            out.pop().map(|f| f.sentence)
+        };
+        let end = Case::of_log(&[(7, "PM: suspend exit"), (9, "elm 7-1: link is up")]);
+        assert!(told(&end).is_some_and(|s| s.starts_with("The machine came back from a sleep")));
+        assert_eq!(told(&Case::shown(&["PM: suspend exit"])), None);
+        assert_eq!(told(&Case::of_log(&[(9, "elm 7-1: link is up")])), None);
+    }
 }
