@@ -100,7 +100,8 @@ pub use case::Case;
 pub use judged::JudgedCase;
 pub use messages::Messages;
 pub use report::{
-    First, Report, Sleep, answer, doubt, is_crash, is_wrong, sorted, tells_depth, told_of_sleep,
+    First, Report, Sleep, answer, doubt, is_crash, is_wrong, no_return, sorted, tells_depth,
+    told_of_sleep,
 };
 pub use words::Words;
 

@@ -209,6 +209,12 @@ pub fn doubt<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a 
     (doubted(first) && all.all(doubted)).then_some(first)
 }
 
+/// The finding that a machine did not come back from the sleep in which its log ends, however sure
+/// it is: no time of that sleep says more.
+pub fn no_return<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
+    findings.into_iter().find(|f| f.id == "no-return" && f.level != Level::Note)
+}
+
 /// Whether something is wrong, or will be.
 pub fn is_wrong(f: &Finding) -> bool {
     matches!(f.level, Level::Broken | Level::Risk)

@@ -99,6 +99,15 @@ impl Explained {
         dormouse_doctor::doubt(self.findings_of(cycle))
     }
 
+    /// The finding that the machine did not come back from a cycle, the last of its log, of which
+    /// no other finding answers.
+    pub(crate) fn no_return_of(&self, cycle: usize) -> Option<&Finding> {
+        let c = &self.capture.cycles[cycle];
+        let open = c.exit.is_none() && cycle + 1 == self.capture.cycles.len();
+        let found = dormouse_doctor::no_return(self.findings_of(cycle).filter(|_| open))?;
+        self.answer_of(cycle).is_none_or(|a| a.id != found.id).then_some(found)
+    }
+
     /// The crash of the kernel that ended a cycle whose callbacks are known, which answers
     /// before their times.
     pub fn crash_of(&self, cycle: usize) -> Option<&Finding> {

@@ -87,7 +87,7 @@ fn is_disabled(text: &str) -> bool {
 
 /// The device of such a message. NVIDIA's driver writes the address of PCI in ways of its own, and
 /// a function of a graphics driver may stand where the device would.
-fn device(text: &str) -> Device {
+pub(super) fn device(text: &str) -> Device {
     if let Some((_, said)) = text.split_once("NVRM: ") {
         let at = said.split_once("PCI:").or_else(|| said.split_once("GPU "));
         let is = |c: char| c.is_ascii_hexdigit() || c == ':' || c == '.';

@@ -39,6 +39,7 @@ pub(crate) mod mode;
 pub(crate) mod night;
 mod own;
 mod parked;
+mod part;
 pub(crate) mod patch;
 mod pause;
 pub(crate) mod phase;
@@ -75,7 +76,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 55] = [
+pub(crate) const ALL: [Rule; 56] = [
     freezer::judge,
     abort::judge,
     died::judge,
@@ -116,6 +117,7 @@ pub(crate) const ALL: [Rule; 55] = [
     lan::judge,
     waited::judge,
     lost::judge,
+    part::judge,
     patch::judge,
     columns::judge,
     powerstat::judge,

@@ -86,6 +86,10 @@ fn answer(page: &mut Page, e: &Explained, i: usize) {
     let doubt = e.doubt_of(i);
     let failed = trust::failed(capture, cycle);
     let said = doubt.filter(|_| failed.is_some());
+    // Of a machine that did not come back nobody asks first how long its devices took.
+    if let Some(f) = e.no_return_of(i).filter(|_| failed.is_none()) {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&headline(f)));
+    }
     if let Some(text) = failed {
         // The first line carries what the findings doubt.
         let text = match doubt {

@@ -72,7 +72,9 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
             Teller::Person => Some(Confidence::Guess),
             Teller::Unclear => speaks.then_some(Confidence::Guess),
         };
-        let goes_on = all[at + 1..].iter().any(|n| next(round, n.1)) || came_up(case, item.line);
+        let goes_on = all[at + 1..].iter().any(|n| next(round, n.1))
+            || came_up(case, item.line)
+            || says_more(case, item.line, &round.said);
         let end = match round.end {
             End::Asked if goes_on => End::Back,
             end => end,
@@ -88,6 +90,16 @@ fn came_up(case: &Case, line: u64) -> bool {
     case.attempts.iter().any(|a| a.closed && behind(a.first))
         || case.messages.iter().any(|m| m.line > line && stage::ends_sleep(m))
         || case.night.items.iter().any(|i| i.line > line && matches!(i.fact, Fact::Woke(_)))
+}
+
+/// Whether a program with a clock says more below the line `said` that sent the machine to sleep,
+/// in a text without the log of a kernel, whose lines of the way down have one too.
+fn says_more(case: &Case, line: u64, said: &str) -> bool {
+    let asked = case.messages.iter().find(|m| m.line >= line && m.text.contains(said));
+    let stamped = |m: &Message| m.time.is_some() || m.second.is_some();
+    case.attempts.is_empty()
+        && case.parts.is_empty()
+        && asked.is_some_and(|a| case.messages.iter().any(|m| m.line > a.line && stamped(m)))
 }
 
 /// So much of a line tells it from another.
@@ -327,8 +339,9 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
         return;
     };
     let back = rounds.iter().filter(|r| r.end == End::Back).count();
-    // Prose numbers things too: only a round that came back says that it was one.
-    if back == 0 {
+    // Prose numbers things too: only a round that came back says that it was one, or a program
+    // that sent the machine to sleep in it.
+    if back == 0 && (*end != End::Asked || *sure != Confidence::Certain) {
         return;
     }
     let of_sleep = *sure == Confidence::Certain && last.by == Teller::OfSleep;
@@ -337,12 +350,15 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
             End::Asked => "The machine was sent to sleep in it",
             _ => "It was begun",
         };
+        let before = match back {
+            0 => String::new(),
+            n => format!(" {} before it came back.", say::plural(n, "round")),
+        };
         let f = Finding::new((OPEN, Area::Abort, Level::Note), Confidence::Certain)
             .at("asleep")
             .says(format!(
-                "{} has no end in the text. {said}, and no line tells that it came back: it may be the one that hung. {} before it came back.",
-                which(last),
-                say::plural(back, "round")
+                "{} has no end in the text. {said}, and no line tells that it came back: it may be the one that hung.{before}",
+                which(last)
             ))
             .look("Give the lines that follow, or those of the kernel of that round.")
             .shown_by([Evidence::from(*item)]);
@@ -439,7 +455,19 @@ mod tests {
             );
             assert!(f.sentence.ends_with("1 round before it came back."), "{}", f.sentence);
         }
-        // The next one tells that it came back.
+        let alone = judged(vec![round(7, 9, End::Asked)], vec![]);
+        assert!(alone.sentence.ends_with("the one that hung."), "{}", alone.sentence);
+        // The next one tells that it came back, and so does the program.
+        let said = "rtcwake: wakeup from \"mem\"".to_string();
+        let by = Round { number: 7, of: Some(9), end: End::Asked, said, ..Round::default() };
+        let items = vec![Item { line: 1, text: "round 7/9".into(), fact: Fact::Round(by) }];
+        let log = [(1, "Round(7/9)"), (2, "rtcwake: wakeup from \"mem\" at 7"), (9_000, "wait")];
+        for (shown, id) in [(2, OPEN), (3, "round-counts")] {
+            let night = Night { items: items.clone(), ..Night::default() };
+            let mut out = Vec::new();
+            judge(&Case { night, ..Case::of_log(&log[..shown]) }, &mut out);
+            assert_eq!(out[0].id, id);
+        }
         let f = judged(vec![round(6, 9, End::Asked), round(7, 9, End::Back)], vec![]);
         assert!(f.sentence.contains("2 rounds of it came back"), "{}", f.sentence);
     }

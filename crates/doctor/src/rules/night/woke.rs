@@ -162,10 +162,7 @@ fn stamped(case: &Case, out: &mut Vec<Finding>) {
         1 => "The machine came back from a sleep, by the word of the kernel: the text has its end and nothing else of it.".into(),
         n => format!("The text has the ends of {n} sleeps and nothing else of them."),
     };
-    out.push(
-        finding(words)
-            .shown_by(exits().take(LINES).map(Evidence::from)),
-    );
+    out.push(finding(words).shown_by(exits().take(LINES).map(Evidence::from)));
 }
 
 #[cfg(test)]
