@@ -2,6 +2,7 @@
 //! requests, checks of a report, reports of the kernel of itself. The texts are made up.
 
 use super::kinds::{DOWN, says, sleep};
+use super::words::words;
 
 #[test]
 fn a_callback_that_fails_on_the_way_up_ends_no_sleep() {
@@ -299,4 +300,37 @@ fn a_writer_who_counts_seconds_or_gives_his_cure_leaves_no_trouble_open() {
     let told = "woke the machine, by what the writer tried: \"This solves it for me\"";
     says("check", &cure("This solves it for me:"), &[told], &["no finding explains"]);
     says("check", &cure("This does not fix it:"), &[], &["woke the machine, by what"]);
+}
+
+#[test]
+fn show_says_first_that_the_machine_did_not_come_back() {
+    let log = "It never comes back from sleep: the screen is dead, I have to power it off.\n\n\
+        PM: Syncing filesystems ... done.\n\
+        Freezing user space processes ... (elapsed 0.007 seconds) done.\n\
+        PM: suspend of devices complete after 77.228 msecs\n\
+        PM: noirq suspend of devices complete after 0.707 msecs\n\
+        Disabling non-boot CPUs ...\n\
+        CPU3: shutdown\n";
+    let said = words(&["show", "-"], log);
+    assert!(said.starts_with("Risk: The log ends in the sleep of line 3"), "{said}");
+    let back =
+        format!("{log}PM: resume of devices complete after 77.000 msecs\nPM: suspend exit\n");
+    let said = words(&["show", "-"], &back);
+    assert!(!said.contains("The log ends in the sleep"), "{said}");
+}
+
+#[test]
+fn a_refusal_is_told_with_the_words_of_the_log_and_beside_what_the_kernel_ended() {
+    let refused = "$ systemctl hibernate\n\
+        Failed to hibernate system via logind: Resume not configured, can't hibernate\n\
+        systemd-logind[77]: Cannot read boot configuration from ESP, assuming hibernation is not possible.\n";
+    says("check", refused, &["The log of logind says: \"Cannot read boot"], &[]);
+    let both = "It says `Failed to hibernate system via logind: Not enough swap space for hibernation`, or \
+        comes back with `systemd-sleep[7]: Failed to suspend system. System resumed again: No space left on device`\n";
+    says(
+        "check",
+        both,
+        &["Hibernation was refused before", "the kernel tried it and ended it"],
+        &[],
+    );
 }

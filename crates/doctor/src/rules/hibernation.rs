@@ -346,11 +346,20 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
         (false, true) => "Hibernation failed: the kernel found no swap to write the image to.",
         (false, false) => "Hibernation failed: swap had no room for the image.",
     };
+    // A program tells of another time at which the kernel was asked (systemd, src/sleep/sleep.c).
+    const ENDED: &str = "System resumed again: No space left on device";
+    let tried = case.messages.first_having(ENDED).filter(|_| program);
+    let also = match tried {
+        Some(_) => {
+            " Another time that the text tells of, the kernel tried it and ended it: there was no room for the image (ENOSPC)."
+        }
+        None => "",
+    };
     let confidence = if program { Confidence::Likely } else { Confidence::Certain };
     let f = Finding::new(("hib-no-swap", Area::Hibernation, Level::Broken), confidence)
-        .says(text)
+        .says(format!("{text}{also}"))
         .look("See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap.")
-        .shown_by(lines(swap));
+        .shown_by(lines(swap.into_iter().chain(tried)));
     out.push(f);
 }
 

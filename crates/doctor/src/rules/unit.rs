@@ -365,12 +365,37 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     let (free, shown) = swap::free(case, &swaps);
     let told: Vec<String> = answers.iter().map(Answer::sentence).collect();
     let text = told.join(" Later in the text ");
+    let own = own_reason(case);
+    let why = own.map_or(String::new(), |r| format!("The log of logind says: \"{}\".", r.0));
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
         .says(format!("{text}{free}"))
+        .because(why)
         .look(last.advice())
         .times(answers.iter().map(|a| a.times).sum())
-        .shown_by(lines(answers.iter().map(|a| a.first).chain(shown)));
+        .shown_by(lines(answers.iter().map(|a| a.first).chain(shown).chain(own.map(|r| r.1))));
     out.push(f);
+}
+
+/// Why logind cannot do what it was asked for, by its own log: the plainest of its words, and the
+/// last line that has them (systemd, src/shared/sleep-util.c, 246 to 253, sleep-config.c and
+/// hibernate-util.c from 254 on).
+fn own_reason(case: &Case) -> Option<(&str, &Message)> {
+    const WORDS: [&str; 4] = [
+        "hibernation is not possible",
+        "Unable to read ",
+        "ailed to read ",
+        "not supported by kernel",
+    ];
+    let of_logind = |m: &'_ Message| {
+        m.text.contains("logind[")
+            && !m.text.contains("Sleep verb ")
+            && !m.text.contains("Call to ")
+    };
+    WORDS.iter().find_map(|w| {
+        let mut said = case.messages.having(w).map(|(_, m)| m).filter(|m| of_logind(m));
+        let m = said.next_back()?;
+        Some((m.text.split_once("]: ")?.1.trim().trim_end_matches('.'), m))
+    })
 }
 
 /// The service that tells the kernel where an image is failed: the machine starts afresh, and
