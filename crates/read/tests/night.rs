@@ -324,8 +324,8 @@ fn siblings_in_other_words_are_found_too() {
         ),
         (
             "Round(3/9)\nrtcwake: wakeup from \"mem\" using /dev/rtc0 at x\nRound(4/9)\nrtcwake: wakeup from \"mem\" using /dev/rtc0 at x\n",
-            "round-counts",
-            &["2 rounds of it came back"],
+            "round-open",
+            &["Round 4 of 9 has no end", "1 round before it"],
         ),
         (
             "## pll_status\nUFSX2 PLL   State: Active\nGPIOCOM0     State: Idle\n",

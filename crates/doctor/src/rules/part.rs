@@ -80,7 +80,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(("part-not-resumed", Area::Phase, Level::Broken), Confidence::Likely)
                 .says(format!(
-                    "{who} did not resume as a whole, by its driver's own words: \"{}\", error {}.",
+                    "{who} did not resume as a whole, by its driver's own words: \"{}\": {}.",
                     first.text.trim().trim_end_matches('.'),
                     say::told(*error)
                 ))
