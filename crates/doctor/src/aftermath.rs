@@ -5,10 +5,8 @@
 
 use crate::case::Case;
 use crate::message::Message;
-use crate::rules::abort::owner;
 use crate::said::{self, Unjudged};
 use crate::stage::{self, passed};
-use dormouse_base::finding::Device;
 use dormouse_base::time::Ns;
 use std::collections::BTreeSet;
 
@@ -88,7 +86,7 @@ pub(crate) fn since(case: &Case, m: &Message) -> Option<Ns> {
 pub(crate) fn is_failure(m: &Message) -> bool {
     let lower = m.text.to_ascii_lowercase();
     let fails = said::complains(&m.text) || crashes(&lower) || cannot(&lower);
-    fails && !is_asked_in_vain(&lower) && (m.has("*ERROR*") || names_a_device(&m.text))
+    fails && !is_asked_in_vain(&lower) && (m.has("*ERROR*") || said::names_a_device(&m.text))
 }
 
 /// `firmware crashed!`, and not that something is ready for one.
@@ -114,25 +112,6 @@ fn is_asked_in_vain(lower: &str) -> bool {
     lower.contains("optional")
         || lower.contains("not supported")
         || lower.split_whitespace().any(number)
-}
-
-/// Whether the line begins with the name of a device, as the kernel prints it behind that of its
-/// driver or its subsystem: no program, and no words.
-pub(crate) fn names_a_device(text: &str) -> bool {
-    let Device { name, driver } = owner(text);
-    let Some((head, _)) = text.split_once(": ") else { return false };
-    let plain = |w: &str| {
-        !w.is_empty() && w.bytes().all(|b| b.is_ascii_graphic() && !b"[]()\"'`=,;/".contains(&b))
-    };
-    let has_digit = name.bytes().any(|b| b.is_ascii_digit());
-    let numbers = name.bytes().all(|b| b.is_ascii_digit());
-    // `driver device:`, `driver device interface:`, `Bluetooth: hci0:`, `wlan0:`.
-    let words = head.trim_start_matches("Bluetooth: ").split(' ').count();
-    let small =
-        driver.is_empty() || plain(&driver) && driver.starts_with(|c: char| c.is_ascii_lowercase());
-    let said = text.contains(&format!("{name}: ")) || text.contains(&format!(" {name} "));
-    let fits = words < 3 || words == 3 && !head.ends_with(&name);
-    fits && said && small && plain(&name) && has_digit && !numbers && !head.ends_with(']')
 }
 
 #[cfg(test)]

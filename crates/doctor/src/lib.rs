@@ -161,7 +161,7 @@ pub fn judge(case: &Case) -> Report {
     for list in [&mut errors, &mut behind] {
         list.retain(|(m, _)| !cited(m) && !said::is_told(m, &findings));
     }
-    findings.extend(said::not_judged(case, &errors, &behind));
+    findings.extend(said::not_judged(case, &errors, &behind, |m| aftermath::since(case, m)));
     findings.extend(rules::doubt::judge(case, &findings));
     if case.counted {
         findings.iter_mut().flat_map(|f| &mut f.evidence).for_each(|e| e.time = None);

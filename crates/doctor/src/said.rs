@@ -1,6 +1,5 @@
 //! What messages say by their formats alone: errors that no rule knows.
 
-use crate::aftermath;
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::complaint;
@@ -63,11 +62,13 @@ pub(crate) fn unjudged_words(m: &Message) -> Option<Unjudged> {
 }
 
 /// The finding that there are errors that no rule knows: it judges none of them, so that they
-/// are not passed over in silence. Those right `behind` a sleep are never more than a note.
+/// are not passed over in silence. Those right `behind` a sleep are never more than a note;
+/// `since` says how long behind.
 pub(crate) fn not_judged(
     case: &Case,
     errors: &[(&Message, Unjudged)],
     behind: &[(&Message, Unjudged)],
+    since: impl Fn(&Message) -> Option<Ns>,
 ) -> Option<Finding> {
     if let Some(f) = one_device(case, errors) {
         return Some(f);
@@ -89,13 +90,13 @@ pub(crate) fn not_judged(
     });
     let passed = behind.and_then(|a| passed(case.messages[..a.end].last()?, first));
     let passed = passed
-        .or_else(|| aftermath::since(case, first))
+        .or_else(|| since(first))
         .filter(|t| !inside && t.0 > 0)
         .map_or(String::new(), |t| format!(" It came {} behind the sleep.", say::span(t)));
     let mut devices: Vec<Device> = who.then_some(device).into_iter().collect();
     for (m, known) in &errors[1..] {
         let other = named(m, known);
-        let is = is_named(m, &other) && aftermath::names_a_device(&m.text);
+        let is = is_named(m, &other) && names_a_device(&m.text);
         if is && devices.iter().all(|d| d.name != other.name) {
             devices.push(other);
         }
@@ -133,6 +134,25 @@ fn named(m: &Message, known: &Unjudged) -> Device {
 fn is_named(m: &Message, device: &Device) -> bool {
     let with_interface = || m.text.starts_with(&format!("{} {} ", device.driver, device.name));
     !device.name.is_empty() && (m.text.contains(&format!("{}: ", device.name)) || with_interface())
+}
+
+/// Whether the line begins with the name of a device, as the kernel prints it behind that of its
+/// driver or its subsystem: no program, and no words.
+pub(crate) fn names_a_device(text: &str) -> bool {
+    let Device { name, driver } = owner(text);
+    let Some((head, _)) = text.split_once(": ") else { return false };
+    let plain = |w: &str| {
+        !w.is_empty() && w.bytes().all(|b| b.is_ascii_graphic() && !b"[]()\"'`=,;/".contains(&b))
+    };
+    let has_digit = name.bytes().any(|b| b.is_ascii_digit());
+    let numbers = name.bytes().all(|b| b.is_ascii_digit());
+    // `driver device:`, `driver device interface:`, `Bluetooth: hci0:`, `wlan0:`.
+    let words = head.trim_start_matches("Bluetooth: ").split(' ').count();
+    let small =
+        driver.is_empty() || plain(&driver) && driver.starts_with(|c: char| c.is_ascii_lowercase());
+    let said = text.contains(&format!("{name}: ")) || text.contains(&format!(" {name} "));
+    let fits = words < 3 || words == 3 && !head.ends_with(&name);
+    fits && said && small && plain(&name) && has_digit && !numbers && !head.ends_with(']')
 }
 
 /// Which way the machine went when it said that.
@@ -540,7 +560,7 @@ mod tests {
         let judged = |texts: &[&str]| {
             let case = case(texts);
             let errors = told(&case);
-            not_judged(&case, &errors, &[]).map(|f| (f.id, f.sentence))
+            not_judged(&case, &errors, &[], |_| None).map(|f| (f.id, f.sentence))
         };
         let (id, sentence) = judged(&all).expect("a finding");
         assert_eq!(id, "device-errors");
@@ -577,7 +597,7 @@ mod tests {
             let attempt = Attempt { end: 2, closed: true, ..Attempt::default() };
             let log = [&log[..], behind].concat();
             let all = Case { attempts: vec![attempt], ..Case::of_log(&log) };
-            not_judged(&all, &told(&all), &[]).map(|f| f.sentence)
+            not_judged(&all, &told(&all), &[], |_| None).map(|f| f.sentence)
         };
         let words = said(&[(6_000, "elmbt elm0: command 0x77 failed (-110)")]).expect("told");
         assert!(words.contains("elm0 (elmbt)") && words.ends_with("4.0 s behind the sleep."));

@@ -2,12 +2,13 @@
 //! where the writer's words, or the end of a sleep among them, put them behind one.
 
 use super::abort::owner;
-use crate::aftermath::{is_failure, names_a_device};
+use crate::aftermath::is_failure;
 use crate::case::Case;
 use crate::complaint::is_behind_a_sleep;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::said::names_a_device;
 use crate::stage;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;

@@ -3,7 +3,7 @@
 
 use super::direction::way_of;
 use super::quote::{LEASE, WAKE, span, words};
-use super::{network, unit, work};
+use super::{before, network, unit, work};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
@@ -50,6 +50,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         );
     }
     unit::judge(steps, out);
+    before::judge(steps, out);
     for (i, s) in steps.iter().enumerate() {
         match s.kind {
             Kind::Back if !before_is_back(steps, i) => {

@@ -28,7 +28,6 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     killed(steps, out);
     timed_out(steps, out);
     failed(steps, out);
-    super::before::judge(steps, out);
 }
 
 /// The unit of which a line says that its time was over.
