@@ -37,7 +37,9 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     let asked = |at: usize| {
         let s = &steps[at];
         let ends = [Kind::Back, Kind::Ended, Kind::Entry, Kind::Sleeps, Kind::Refused];
-        let mut before = steps[..at].iter().rev();
+        // A lid or a key may ask for something else.
+        let key = |x: &Step| x.text.contains("Lid closed") || x.text.contains("key pressed");
+        let mut before = steps[..at].iter().rev().filter(|x| !key(x));
         let near = before.find(|x| x.kind == Kind::Asked || ends.contains(&x.kind))?;
         let of_it = near.kind == Kind::Asked && near.run == s.run && s.ms - near.ms <= LONGEST;
         of_it.then_some(near)
@@ -164,8 +166,10 @@ mod tests {
             "systemd[1]: oak-suspend.service: Main process exited, code=exited, status=0/SUCCESS",
             Kind::Other,
         );
+        let lid = (0, "systemd-logind[7]: Lid closed.", Kind::Asked);
         for lines in [
             &[FAILED, ASKED][..],
+            &[lid, FAILED],
             &[ASKED, late],
             &[ASKED, back, FAILED],
             &[ASKED, (1_000, ENTRY.1, Kind::Entry), FAILED],
