@@ -220,7 +220,7 @@ impl Table {
 
     fn page(&self, release: &str, guests: u64, first: u64, cycles: u32, start: &Starts) -> String {
         let mut out = format!(
-            "{guests} guests of {release} with Debian's systemd, seeds from {first}, {cycles} sleeps \
+            "# Guests with systemd\n\n{guests} guests of {release} with Debian's systemd, seeds from {first}, {cycles} sleeps \
              each: {} of {guests} have their sleeps, {} false findings.\n\n\
              | row | without delays, ms | with delays | right | worst, ms |\n\
              | --- | ---: | ---: | ---: | ---: |\n",
