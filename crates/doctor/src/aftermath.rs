@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 /// So long behind the end of a sleep. A frame of a display is waited for 10 s
 /// (drivers/gpu/drm/drm_atomic_helper.c:drm_atomic_helper_wait_for_flip_done), and such waits
 /// follow each other.
-const SOON: Ns = Ns(20_000_000_000);
+pub(crate) const SOON: Ns = Ns(20_000_000_000);
 /// The same in lines, and where they have no times.
-const LINES: usize = 400;
+pub(crate) const LINES: usize = 400;
 const UNTIMED: usize = 20;
 
 /// Errors that devices report right behind the sleeps of a text, and not before the first; those
@@ -86,7 +86,30 @@ pub(crate) fn since(case: &Case, m: &Message) -> Option<Ns> {
 pub(crate) fn is_failure(m: &Message) -> bool {
     let lower = m.text.to_ascii_lowercase();
     let fails = said::complains(&m.text) || crashes(&lower) || cannot(&lower);
-    fails && !is_asked_in_vain(&lower) && (m.has("*ERROR*") || said::names_a_device(&m.text))
+    fails
+        && !is_asked_in_vain(&lower)
+        && !is_mended(&lower)
+        && (m.has("*ERROR*") || said::names_a_device(&m.text))
+}
+
+/// Words of success, or of what is done instead: the device goes on.
+fn is_mended(lower: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "recovered",
+        "with success",
+        "succeeded",
+        "trying default",
+        "using default",
+        "failed 0 times",
+        "falling back",
+    ];
+    const DENIED: [&str; 6] = ["not ", "n't ", "never ", "unable ", "nothing ", "none "];
+    let said = |w: &&str| lower.find(*w);
+    let denied = |at: usize| DENIED.iter().any(|d| lower[..at].contains(d));
+    // `could not be read, falling back`: only that it was done can be denied.
+    let mut done = WORDS[..3].iter().filter_map(said);
+    let done = done.any(|at| !denied(at) && !lower[..at].ends_with("un"));
+    done || WORDS[3..].iter().any(|w| lower.contains(w))
 }
 
 /// `firmware crashed!`, and not that something is ready for one.
@@ -104,7 +127,7 @@ fn cannot(lower: &str) -> bool {
 /// That something is not there or not supported is found out by asking for it: -ENOENT of an
 /// optional firmware, -EOPNOTSUPP, -EPROBE_DEFER, -ENOTSUPP (include/uapi/asm-generic/errno.h,
 /// include/linux/errno.h).
-fn is_asked_in_vain(lower: &str) -> bool {
+pub(crate) fn is_asked_in_vain(lower: &str) -> bool {
     let number = |w: &str| {
         let w = w.rsplit('=').next().unwrap_or_default();
         matches!(w.trim_matches(['(', ')', '.', ',', ':', ';']), "-2" | "-95" | "-517" | "-524")
@@ -144,6 +167,7 @@ mod tests {
             "[drm:vex_init [elmgpu]] *ERROR* no answer of the vex, timed out",
             "Bluetooth: hci7: Opcode 0x2077 failed: -19",
             "usb 7-3: device descriptor read/64, error -71",
+            "elmwifi 0000:0c:00.0: mac start timed out, could not be recovered",
         ] {
             assert_eq!(lines(&[], &[(62_000, words)]), [3], "{words}");
             assert!(lines(&[], &[(90_000, words)]).is_empty(), "half a minute later: {words}");
@@ -164,6 +188,11 @@ mod tests {
             "usb 7-3: reset high-speed USB device number 7 using xhci_hcd",
             "PM: suspend exit failed",
             "elm 77: failed",
+            "elmwifi 0000:0c:00.0: mac start timed out, recovered",
+            "elmwifi 0000:0c:00.0: reset after an error succeeded",
+            "elmwifi 0000:0c:00.0: vex failed 0 times",
+            "elmnet 0000:0c:00.0 eth7: failed to enable MSI-X, falling back to MSI: -28",
+            "elmwifi 0000:0c:00.0: failed to read vex (-5), using default",
         ] {
             assert!(lines(&[], &[(62_000, words)]).is_empty(), "{words}");
         }

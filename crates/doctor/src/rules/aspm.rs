@@ -30,6 +30,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let whole = |m: &&Message| words.len() > 30 || m.text.trim() == words;
         case.messages.having(words).map(|(_, m)| m).find(|m| kernel(m) && whole(m))
     };
+    // Somebody forced it: it is managed all the same.
+    if case.messages.having_any(&["forcibly enabled", "pcie_aspm=force"]).next().is_some() {
+        return;
+    }
     let Some((m, who)) = DENIED.iter().find_map(|(w, who)| Some((said(w)?, *who))) else { return };
     let policy = case.values.iter().find(|v| v.path.ends_with("/pcie_aspm/parameters/policy"));
     // Many machines say so at each boot: a log of sleeps is about something else.
@@ -70,5 +74,12 @@ mod tests {
         assert!(found("PCIe ASPM is disabled").is_some_and(|s| s.contains("pcie_aspm=off")));
         assert!(found("here PCIe ASPM is disabled, I think").is_none());
         assert!(found("PCIe ASPM is forcibly enabled").is_none());
+        for forced in
+            ["PCIe ASPM is forcibly enabled", "Command line: root=/dev/elm pcie_aspm=force"]
+        {
+            let mut out = Vec::new();
+            judge(&Case::of_log(&[(10, forced), (90, fadt)]), &mut out);
+            assert!(out.is_empty(), "{forced}");
+        }
     }
 }

@@ -25,11 +25,50 @@ fn bare(m: &Message) -> Message {
     Message { text: item.unwrap_or(text).trim_matches('`').into(), ..m.clone() }
 }
 
+/// Whether a word is a device of a bus with numbers, as `0000:02:00.0`, `1-3:1.0` and
+/// `50a0000.mac` are, and no time, date or version, which people type.
+fn is_address(word: &str) -> bool {
+    let count = |c: char| word.matches(c).count();
+    let known = word.starts_with(|c: char| c.is_ascii_hexdigit())
+        && word.contains([':', '-', '.'])
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b":-._".contains(&b));
+    let numbers = word.bytes().all(|b| b.is_ascii_digit() || b":-.".contains(&b));
+    let time = numbers && (1..=2).contains(&count(':')) && count('.') == 0 && count('-') == 0;
+    let date = numbers && count('-') == 2 && count(':') == 0;
+    let behind = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let version = behind.len() < word.len()
+        && behind.strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+    known && !time && !date && !version
+}
+
+/// Whether a sentence, in small letters, says that nothing is wrong, or that it is of a boot.
+fn denies(lower: &str) -> bool {
+    // `It works until a suspend`, `fine before, but not after it`: how it was before.
+    let was = |at: usize| {
+        let behind = &lower[at..];
+        ["until", "before", "but not after", "but fail", "but break"]
+            .iter()
+            .any(|w| behind.contains(w))
+    };
+    let asked = |at: usize| {
+        ["not ", "n't ", "no longer ", "nothing ", "never ", "stop", "none "]
+            .iter()
+            .any(|w| lower[..at].contains(w))
+    };
+    let good = ["works", "fine"].iter().filter_map(|w| lower.find(w));
+    let mut good = good.filter(|at| !was(*at) && !asked(*at));
+    let words = ["does not happen", "doesn't happen", "only at boot", "at boot", "not after"];
+    let said = words.iter().filter(|w| lower.contains(*w));
+    let mut said = said.filter(|w| **w != "not after" || !lower.contains("but not after"));
+    good.next().is_some() || said.next().is_some()
+}
+
 /// Whether a line begins as one of a kernel does that no person types: a device of a bus by its
 /// address, or a controller of Bluetooth.
 fn is_printed(m: &Message) -> bool {
     let device = owner(&m.text);
-    let address = device.name.contains([':', '-', '.']) && !device.driver.is_empty();
+    let address = is_address(&device.name) && !device.driver.is_empty();
     let bluetooth = m.text.strip_prefix("Bluetooth: hci");
     let bluetooth = bluetooth.is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
     names_a_device(&m.text) && (address || bluetooth)
@@ -53,7 +92,26 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let lower = m.text.to_ascii_lowercase();
         m.trust == Trust::Prose && is_behind_a_sleep(&lower) && !is_printed(&bare(m))
     };
-    let words = case.messages.iter().filter(near).find(after);
+    // Of several sentences the nearest counts.
+    let away = |m: &&Message| {
+        let next = all.partition_point(|x| x.line < m.line);
+        let below = all.get(next).map_or(u64::MAX, |x| x.line - m.line);
+        let above = next.checked_sub(1).map_or(u64::MAX, |at| m.line - all[at].line);
+        below.min(above)
+    };
+    let words = case.messages.iter().filter(near).filter(after).min_by_key(away);
+    // What stands from it to the lines may take it back.
+    let denied = words.is_some_and(|words| {
+        let from = all.iter().rev().map(|x| x.line).find(|l| *l < words.line);
+        let to = all.iter().map(|x| x.line).find(|l| *l > words.line).unwrap_or(last);
+        let from = if words.line < first.line { words.line } else { from.unwrap_or(words.line) };
+        let between = case.messages.iter().filter(|m| (from..=to).contains(&m.line));
+        let mut said = between.filter(|m| m.trust == Trust::Prose && !is_printed(&bare(m)));
+        said.any(|m| denies(&m.text.to_ascii_lowercase()))
+    });
+    if denied {
+        return;
+    }
     let exit = case.messages.iter().find(|m| stage::ends_sleep(m));
     let (by, shown) = match (words, exit) {
         (Some(m), _) => {
@@ -121,6 +179,14 @@ mod tests {
             f.sentence
         );
         assert!(f.sentence.contains("\"The network is gone after resume\""), "{}", f.sentence);
+        let near = told(&format!("It is gone after resume.\nThe wifi breaks on wake:\n{one}"));
+        let near = near.expect("told").sentence;
+        assert!(near.contains("\"The wifi breaks on wake\""), "{near}");
+        for fault in
+            ["It works until I suspend, it is gone after resume:", "Nothing works after resume:"]
+        {
+            assert!(told(&format!("{fault}\n\n{one}")).is_some(), "{fault}");
+        }
         let radio = "Errors upon resume:\n- Bluetooth: hci7: Opcode 0x2077 failed: -19\n";
         assert!(told(radio).is_some_and(|f| f.sentence.starts_with("hci7 reports an error")));
         let end = told(&format!("{one}PM: suspend exit\n")).expect("told");
@@ -132,6 +198,12 @@ mod tests {
         for none in [
             one.to_string(),
             format!("The network is gone after a boot:\n\n{one}"),
+            format!("After resume the wifi works. At start I see:\n\n{one}"),
+            format!("After resume I looked.\nThe errors come only at boot:\n\n{one}"),
+            format!("This is not after resume:\n\n{one}"),
+            format!("Errors after resume.\nIt does not happen any more:\n\n{one}"),
+            "Errors after resume:\n\nkernel 6.77: failed to write VEX register, error -5".into(),
+            "Errors after resume:\n\nelm-vex re-try7: failed to write it, error -5".into(),
             format!("It fails after resume.\n\ndiff --git a/x b/x\n{one}"),
             "The network is gone after resume, it failed.".into(),
             format!("It is gone after resume.{}{one}", "\n".repeat(20)),

@@ -91,8 +91,10 @@ fn told(function: &str) -> (Option<Direction>, Option<Phase>) {
         (down, up) if down > up => Direction::Suspend,
         _ => Direction::Resume,
     };
-    let middle = function.contains("_late") || function.contains("_early");
-    let phase = match (direction, function.contains("noirq"), middle) {
+    // What compilers put behind a dot is no part of the name; a phase is the last word of it.
+    let name = function.split(['.', '+']).next().unwrap_or_default();
+    let middle = name.ends_with("_late") || name.ends_with("_early");
+    let phase = match (direction, name.ends_with("_noirq"), middle) {
         (Direction::Suspend, true, _) => Phase::Noirq,
         (Direction::Suspend, _, true) => Phase::Late,
         (Direction::Suspend, ..) => Phase::Suspend,
@@ -178,6 +180,19 @@ mod tests {
         assert_eq!(f.sentence, "pci_pm_resume of 0000:05:00.0 (elm) took 4.0 s.");
         let bare = found(&[(9_000, "call elm7+ returned 0 after 3000000 usecs")]).pop().unwrap();
         assert_eq!(bare.sentence, "A callback of elm7 took 3.1 s.");
+    }
+
+    #[test]
+    fn the_last_word_of_a_function_tells_its_phase() {
+        for (function, phase) in [
+            ("oak_suspend_late", Phase::Late),
+            ("oak_suspend_noirq", Phase::Noirq),
+            ("oak_resume_early.cfi_jt", Phase::ResumeEarly),
+            ("foo_latency_resume", Phase::Resume),
+            ("foo_noirqs_suspend", Phase::Suspend),
+        ] {
+            assert_eq!(super::told(function).1, Some(phase), "{function}");
+        }
     }
 
     #[test]

@@ -342,7 +342,7 @@ fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
     let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
     let mut evidence: Vec<Evidence> =
         list.iter().take(3).map(|t| Evidence::from(&case.messages[t.at])).collect();
-    if let Some(m) = reason(case, t) {
+    if let Some(m) = reason(case, t).filter(|m| m.line != case.messages[t.at].line) {
         evidence.insert(0, Evidence::from(m));
     }
     let culprit = t.culprit().map(|f| f.function.clone());
@@ -410,7 +410,7 @@ pub(super) fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message>
     }
     let said = |at: usize| case.messages.get(at);
     // Its first line says it all.
-    if t.words.starts_with("BUG: ") || t.words.starts_with("UBSAN: ") {
+    if t.culprit().is_some() && ["BUG: ", "UBSAN: "].iter().any(|w| t.words.starts_with(w)) {
         return said(t.at);
     }
     let before = t.at.checked_sub(1).and_then(said);

@@ -42,7 +42,7 @@ fn failure(case: &Case, at: usize) -> Option<Failure> {
 
 /// What a task that did not freeze was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     /// A request to the server of a FUSE file system.
     Fuse,
     /// A request to the server of a network file system.
@@ -81,7 +81,7 @@ enum Wait {
 
 impl Wait {
     /// Ends the sentence "NAME …".
-    fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Wait::Fuse => {
                 "waited for the server of a FUSE file system; if that server was frozen first, nobody answers"
@@ -114,7 +114,7 @@ impl Wait {
     }
 
     /// What to do about such a task.
-    fn advice(self) -> &'static str {
+    pub(super) fn advice(self) -> &'static str {
         match self {
             Wait::Fuse => {
                 "Stop the server or its user before sleep, or run the server as a system service outside user.slice."
@@ -202,7 +202,7 @@ const WAITS: [(&[&str], Wait); 13] = [
 const NETWORK: [&str; 10] =
     ["nfs", "nfsv3", "nfsv4", "sunrpc", "cifs", "smbfs", "ceph", "9p", "9pnet", "afs"];
 
-fn wait(t: &Task, kernel: bool) -> Wait {
+pub(super) fn wait(t: &Task, kernel: bool) -> Wait {
     let has =
         |names: &&[&str]| t.frames.iter().any(|f| names.iter().any(|n| f.function.starts_with(n)));
     let of = |modules: &[&str]| t.frames.iter().any(|f| modules.contains(&f.module.as_str()));
@@ -236,7 +236,7 @@ fn stands_in_its_lock(t: &Task) -> bool {
 
 /// The function to name: the first of a module, which a driver or a file system is; else the
 /// one that tells what was waited for; else the first above the scheduler.
-fn place(t: &Task) -> Option<&stack::Frame> {
+pub(super) fn place(t: &Task) -> Option<&stack::Frame> {
     let waits = |f: &&stack::Frame| !stack::is_of_waiting(&f.function);
     let known = |f: &&stack::Frame| {
         WAITS.iter().any(|(names, _)| names.iter().any(|n| f.function.starts_with(n)))
@@ -361,7 +361,6 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     of_a_module(case, out);
     aborted(case, out);
-    headless(case, out);
     user_slice(case, out);
     slow(case, out);
 }
@@ -381,9 +380,9 @@ fn of_a_module(case: &Case, out: &mut [Finding]) {
 }
 
 /// Freezing that a wakeup ended after so long was held up by somebody.
-const HELD_UP: Ns = Ns::from_ms(1_000);
+pub(super) const HELD_UP: Ns = Ns::from_ms(1_000);
 /// So many tasks of its dump are told.
-const LISTED: usize = 4;
+pub(super) const LISTED: usize = 4;
 
 /// Freezing that a wakeup ended, with those that had not frozen until then
 /// (kernel/power/process.c:try_to_freeze_tasks lists them with pm_debug_messages, kernels of
@@ -410,57 +409,6 @@ fn aborted(case: &Case, out: &mut Vec<Finding>) {
                 .look(why.advice())
                 .of_function(place(first).map(|f| f.function.as_str()))
                 .shown_by(lines([m].into_iter().chain(tasks.iter().map(|t| &case.messages[t.at]))))
-                .of_tasks(names),
-        );
-        return;
-    }
-}
-
-/// Tasks that are listed while tasks are being frozen, where the line that says that it failed is
-/// not in the text: the kernel lists those that did not freeze right behind it
-/// (kernel/power/process.c:try_to_freeze_tasks). A dump of somebody else has a head of its own.
-fn headless(case: &Case, out: &mut Vec<Finding>) {
-    const OTHERS: [&str; 5] = ["INFO: ", "sysrq", "Show Blocked State", "Show State", "BUG: "];
-    let begins = |m: &Message| {
-        m.says("Freezing user space processes") && m.trust == Trust::Logged && {
-            let rest = m.after("processes").unwrap_or_default().trim();
-            rest.is_empty() || rest == "..."
-        }
-    };
-    for (at, begin) in case.messages.having("Freezing user space").filter(|(_, m)| begins(m)) {
-        let ends = |m: &Message| {
-            m.says("Freezing ")
-                || m.says("OOM killer")
-                || m.says("Restarting tasks")
-                || OTHERS.iter().any(|w| m.has(w))
-        };
-        let behind = &case.messages[at + 1..];
-        let behind = &behind[..behind.iter().position(ends).unwrap_or(behind.len())];
-        let Some(dump) = behind.iter().position(|m| m.text.starts_with("task:")) else { continue };
-        let mut tasks = stack::tasks(&case.messages, at + 1 + dump, LISTED);
-        tasks.retain(|t| t.at <= at + behind.len());
-        let Some(first) = tasks.first() else { continue };
-        let why = wait(first, false);
-        let named = |t: &Task| Named { name: t.name.clone(), pid: t.pid };
-        let names: Vec<Named> = tasks.iter().map(named).collect();
-        let after = crate::stage::passed(begin, &case.messages[first.at]);
-        let after = after
-            .filter(|t| *t >= HELD_UP)
-            .map_or(String::new(), |t| format!(" {} after the freezing began", say::span(t)));
-        let stood = place(first).map_or(String::new(), |f| format!(" It stood in {}.", f.words()));
-        out.push(
-            Finding::new(("freeze-failed", Area::Freezer, Level::Broken), Confidence::Likely)
-                .says(format!(
-                    "{} had not frozen: the kernel lists {}{after}, while tasks were being frozen, and the line that says that it failed is not in the text. The first {}.{stood}",
-                    say::tasks(&names),
-                    if names.len() == 1 { "it" } else { "them" },
-                    why.words()
-                ))
-                .look(why.advice())
-                .of_function(place(first).map(|f| f.function.as_str()))
-                .shown_by(lines(
-                    [begin].into_iter().chain(tasks.iter().map(|t| &case.messages[t.at])),
-                ))
                 .of_tasks(names),
         );
         return;
@@ -717,49 +665,4 @@ pub(crate) fn took_long(worst: Ns, slow: usize, of: usize) -> Finding {
         ))
         .look("Record sched:sched_switch during one freezing: the last task to switch out is the one.")
         .costs(worst)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BEGIN: (i64, &str) = (7_000, "Freezing user space processes");
-    const DUMP: (i64, &str) =
-        (27_000, "task:oakd            state:D stack:0     pid:771   ppid:1      flags:0x00004006");
-
-    fn told(lines: &[(i64, &str)]) -> Vec<Finding> {
-        let mut out = Vec::new();
-        headless(&Case::of_log(lines), &mut out);
-        out
-    }
-
-    #[test]
-    fn a_task_that_is_listed_while_tasks_freeze_did_not_freeze() {
-        let frame = (27_001, " request_wait_answer+0x77/0x210 [fuse]");
-        let found = told(&[BEGIN, DUMP, frame, (27_100, "OOM killer enabled.")]);
-        let words = &found[0].sentence;
-        assert!(words.starts_with("oakd (pid 771) had not frozen: the kernel lists it"), "{words}");
-        assert!(words.contains("20.0 s after the freezing began"), "{words}");
-        assert!(words.contains("request_wait_answer (fuse)"), "{words}");
-        for other in [
-            &[
-                BEGIN,
-                (8_000, "Freezing user space processes completed (elapsed 0.7 seconds)"),
-                DUMP,
-            ][..],
-            &[BEGIN, (26_000, "INFO: task oakd:771 blocked for more than 122 seconds."), DUMP],
-            &[BEGIN, (26_000, "sysrq: Show Blocked State"), DUMP],
-            &[
-                BEGIN,
-                (
-                    26_000,
-                    "Freezing user space processes failed after 20.0 seconds (1 tasks refusing to freeze, wq_busy=0):",
-                ),
-                DUMP,
-            ],
-            &[DUMP, BEGIN],
-        ] {
-            assert!(told(other).is_empty(), "{other:?}");
-        }
-    }
 }

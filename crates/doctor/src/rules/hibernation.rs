@@ -348,7 +348,8 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
     };
     // A program tells of another time at which the kernel was asked (systemd, src/sleep/sleep.c).
     const ENDED: &str = "System resumed again: No space left on device";
-    let tried = case.messages.first_having(ENDED).filter(|_| program);
+    let mut tried = case.messages.having(ENDED).filter(|_| program);
+    let tried = tried.find(|(at, _)| is_of_a_hibernation(case, *at)).map(|t| t.1);
     let also = match tried {
         Some(_) => {
             " Another time that the text tells of, the kernel tried it and ended it: there was no room for the image (ENOSPC)."
@@ -361,6 +362,29 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
         .look("See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap.")
         .shown_by(lines(swap.into_iter().chain(tried)));
     out.push(f);
+}
+
+/// Whether the word of systemd-sleep in message `at` is of a hibernation: it names its unit or
+/// what was asked for itself, or the nearest line that names one of both does. Some versions call
+/// any sleep `suspend` there (src/sleep/sleep.c).
+fn is_of_a_hibernation(case: &Case, at: usize) -> bool {
+    const NEAR: usize = 12;
+    let m = &case.messages[at];
+    let of = |x: &Message| {
+        let other = ["operation 'suspend'", "systemd-suspend.service", "suspend entry ("];
+        if other.iter().any(|w| x.has(w)) {
+            return Some(false);
+        }
+        // A refusal of logind, in a log, is of another time.
+        let stamped = m.time.is_some() || m.second.is_some();
+        let refused = x.has("via logind") || x.has("via elogind") || x.has("Not enough ");
+        let names = x.has("ibernat") || x.has("hybrid-sleep");
+        (names && !(stamped && refused)).then_some(true)
+    };
+    let before = case.messages[..at].iter().rev().take(NEAR);
+    let mut near =
+        std::iter::once(m).chain(before).chain(case.messages[at + 1..].iter().take(NEAR));
+    near.find_map(of) == Some(true)
 }
 
 /// A kernel that wrote an image and looks for it at once, as `test_resume` asks, and cannot
@@ -534,6 +558,23 @@ mod tests {
         let mut out = Vec::new();
         judge(&Case::of_log(lines), &mut out);
         out.into_iter().map(|f| (f.id, f.sentence)).collect()
+    }
+
+    #[test]
+    fn a_disk_without_room_is_of_a_hibernation_where_its_unit_says_so() {
+        let refused =
+            (100, "systemd-logind[7]: Not enough suitable swap space for hibernation available");
+        let ended = (
+            90_000,
+            "systemd-sleep[8]: Failed to suspend system. System resumed again: No space left on device",
+        );
+        let tells = |asked: &str| {
+            let found = ids(&[refused, (80_000, asked), ended]);
+            found.iter().any(|f| f.1.contains("the kernel tried it and ended it"))
+        };
+        assert!(tells("systemd-sleep[8]: Performing sleep operation 'hibernate'..."));
+        assert!(!tells("systemd-sleep[8]: Performing sleep operation 'suspend'..."));
+        assert!(!tells("elm 0000:07:00.0: ready"));
     }
 
     #[test]

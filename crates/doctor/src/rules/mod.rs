@@ -31,6 +31,7 @@ mod lan;
 mod libc;
 mod limited;
 mod line;
+mod listed;
 mod looped;
 pub(crate) mod lost;
 mod medium;
@@ -76,8 +77,9 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 56] = [
+pub(crate) const ALL: [Rule; 57] = [
     freezer::judge,
+    listed::judge,
     abort::judge,
     died::judge,
     own::judge,

@@ -101,6 +101,7 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");
     let sleeps = shows_sleep(case) || resumes_in_a_dump(case);
+    let bounds = if sleeps && case.messages.has(CHANGE) { bounds(case) } else { Vec::new() };
     for down in [true, false] {
         let is = |m: &&Message| {
             (m.trust.is_of_a_kernel() || is_bare(m))
@@ -122,6 +123,15 @@ fn unanswered(case: &Case, out: &mut Vec<Finding>) {
                 out.push(unplugged(case, &said, p));
             }
             lines_of.retain(|(at, _)| !drive::is_told(case, *at));
+        } else if method.is_none() {
+            // The same behind a sleep that is over.
+            let (away, rest): (Vec<_>, Vec<_>) =
+                lines_of.into_iter().partition(|(at, _)| left(case, &bounds, *at).is_some());
+            lines_of = rest;
+            if let Some(p) = away.first().and_then(|(at, _)| left(case, &bounds, *at)) {
+                let said: Vec<&Message> = away.iter().map(|l| l.1).collect();
+                out.push(unplugged(case, &said, p));
+            }
         }
         let said: Vec<&Message> = lines_of.iter().map(|l| l.1).collect();
         // A port that did not answer either, right beside them: what goes away takes its port along.
@@ -319,20 +329,58 @@ fn resumes_in_a_dump(case: &Case) -> bool {
 /// Thunderbolt (drivers/thunderbolt/switch.c:tb_switch_remove, 6.12). Whoever reads the device may
 /// be told earlier than the port's interrupt runs.
 fn pulled(case: &Case, at: usize) -> Option<Pulled<'_>> {
-    const SOON: Ns = Ns(10_000_000_000);
+    let lost = &case.messages[at];
+    let soon = |m: &Message| stage::passed(lost, m).is_none_or(|p| p.0.abs() <= SOON.0);
+    plugs(case, at).find(|p| p.at < at || soon(p.first))
+}
+
+/// All that tells so around message `at`.
+fn plugs(case: &Case, at: usize) -> impl Iterator<Item = Pulled<'_>> {
     let says = |m: &Message| {
         m.has("Slot(") && (m.has("): Card not present") || m.has("): Link Down"))
             || m.text.starts_with("thunderbolt ") && m.text.ends_with(": device disconnected")
     };
-    let lost = &case.messages[at];
-    let soon = |m: &Message| stage::passed(lost, m).is_none_or(|p| p.0.abs() <= SOON.0);
     let from = at.saturating_sub(8 * BESIDE);
     let to = case.messages.len().min(at + 8 * BESIDE);
     (from..to)
         .map(|i| Pulled { first: &case.messages[i], at: i })
-        .filter(|p| says(p.first) && p.first.trust.is_of_a_kernel())
-        .find(|p| p.at < at || soon(p.first))
+        .filter(move |p| says(p.first) && p.first.trust.is_of_a_kernel())
 }
+
+/// Where sleeps begin and end, and whether they end there.
+fn bounds(case: &Case) -> Vec<(usize, bool)> {
+    const WORDS: [&str; 6] = [
+        "suspend e",
+        "hibernation e",
+        "Finishing wakeup",
+        "Freezing ",
+        "Linux version ",
+        "suspend-to-idle",
+    ];
+    let said = case.messages.having_any(&WORDS).filter(|(_, m)| m.trust.is_of_a_kernel());
+    let bound = |(at, m): (usize, &Message)| match stage::ends(m) {
+        true => Some((at, true)),
+        false => stage::begins(m).map(|_| (at, false)),
+    };
+    said.filter_map(bound).collect()
+}
+
+/// What tells that a plug was pulled near message `at` in time, behind the end of a sleep. Of a
+/// device that was lost in the sleep only that the slot is empty explains it: a link also goes
+/// where the device has no power.
+fn left<'a>(case: &'a Case, bounds: &[(usize, bool)], at: usize) -> Option<Pulled<'a>> {
+    let over = |at: usize| {
+        let before = bounds.partition_point(|b| b.0 < at).checked_sub(1);
+        before.is_some_and(|b| bounds[b].1)
+    };
+    let lost = &case.messages[at];
+    let near = |m: &Message| stage::passed(lost, m).is_some_and(|t| t.0.abs() <= SOON.0);
+    let explains = |p: &Pulled<'_>| over(at) || !p.first.has("): Link Down");
+    plugs(case, at).find(|p| over(p.at) && near(p.first) && explains(p))
+}
+
+/// A plug that was pulled explains what fails so near to it.
+const SOON: Ns = Ns(10_000_000_000);
 
 /// So many messages lie between a device that does not answer and its port that does not, at most.
 const BESIDE: usize = 8;
@@ -392,6 +440,28 @@ mod tests {
             back.contains("said \"Link Down\" and later \"Link Up\": its link went."),
             "{back}"
         );
+    }
+
+    #[test]
+    fn a_plug_that_is_pulled_behind_a_sleep_explains_what_is_lost() {
+        let gone =
+            "elm 0000:0b:00.0: Unable to change power state from D3cold to D0, device inaccessible";
+        let pulled = "pcieport 0000:0a:00.0: pciehp: Slot(9): Card not present";
+        let (entry, exit) = ("PM: suspend entry (deep)", "PM: suspend exit");
+        let judged = |log: &[(i64, &str)]| {
+            let mut out = Vec::new();
+            judge(&Case::of_log(log), &mut out);
+            out.pop().map(|f| f.id)
+        };
+        let log = |away: i64, lost: i64| {
+            let mut log = vec![(1_000, entry), (9_000, exit), (away, pulled), (lost, gone)];
+            log.sort_by_key(|l| l.0);
+            judged(&log)
+        };
+        assert_eq!(log(70_000, 71_000), Some("device-unplugged"));
+        assert_eq!(log(71_000, 70_000), Some("device-unplugged"));
+        assert_eq!(log(30_000, 71_000), Some("device-not-powered"), "long before");
+        assert_eq!(log(7_000, 8_000), Some("device-not-powered"), "inside of the sleep");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{back, image};
 use crate::case::Case;
+use crate::earlier;
 use crate::finding::{Confidence, Device, Finding};
 use crate::message::{Message, Trust, thousandths};
 use crate::stage::phase_took;
@@ -23,6 +24,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<Message> = prose.filter_map(quote).collect();
     // Of several, which is how it is now only his words tell.
     let [one] = &said[..] else { return };
+    if is_over(case, one.line) {
+        return;
+    }
     let quoted = Case { messages: said.iter().cloned().collect(), ..Case::default() };
     let mut found = Vec::new();
     back::long(&quoted, &mut found);
@@ -35,6 +39,33 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         f.sentence += &words;
         out.push(f.of_devices(devices));
     }
+}
+
+/// Whether the sentence of line `line`, with the lines that it is wrapped into, tells of an
+/// earlier time: nothing is said of now by it.
+fn is_over(case: &Case, line: u64) -> bool {
+    const OVER: [&str; 8] = [
+        "used to",
+        "old kernel",
+        "older kernel",
+        "no longer",
+        "fixed since",
+        "cannot reproduce",
+        "can't reproduce",
+        "gone",
+    ];
+    let Some(at) = case.messages.iter().position(|m| m.line == line) else { return false };
+    let goes_on = |m: &Message| !m.text.trim_end().ends_with(['.', '!', '?']);
+    let own = &case.messages[at];
+    let beside = |m: &Message| m.trust == Trust::Prose && m.line.abs_diff(line) == 1;
+    let before = at.checked_sub(1).map(|b| &case.messages[b]);
+    let before = before.filter(|m| beside(m) && goes_on(m));
+    let after = case.messages.get(at + 1).filter(|m| goes_on(own) && beside(m));
+    let parts = before.into_iter().chain([own]).chain(after);
+    let said = parts.map(|m| m.text.trim().to_string()).collect::<Vec<_>>().join(" ");
+    let lower = said.to_ascii_lowercase();
+    let said = [said];
+    OVER.iter().any(|w| lower.contains(w)) || earlier::tells_of_then(&said, &said)
 }
 
 /// Whether a message tells how long a phase or an image took.
@@ -150,6 +181,10 @@ mod tests {
             "dmesg says `PM: resume of devices complete after 177.5 msecs` here.",
             "It was `PM: resume of devices complete after 17077.5 msecs`.\n\
              Now it is `PM: resume of devices complete after 777.5 msecs`.",
+            "It used to say `PM: resume of devices complete after 17077.5 msecs` here.",
+            "On the old kernel I had\n`PM: resume of devices complete after 17077.5 msecs` here.",
+            "It said `PM: resume of devices complete after 17077.5 msecs`, which is fixed since.",
+            "The `PM: resume of devices complete after 17077.5 msecs` is gone.",
             "It says `PM: suspend exit` here.",
             "The resume of devices complete after 17077 msecs is long.",
         ] {

@@ -6,8 +6,10 @@ use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
+use crate::stage::passed;
 use crate::way::Kind;
 use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 /// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
 /// for s2idle prints the error of Python, shells and rtcwake that of the C library.
@@ -351,9 +353,11 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     }
     let words = ["Call to ", VIA[0], VIA[1]];
     let mut answers: Vec<Answer<'_>> = Vec::new();
+    let mut refusal = None;
     for (_, first) in case.messages.having_any(&words) {
         let Some((verb, why)) = said(&first.text) else { continue };
         let hibernates = verb.contains("ibernate");
+        refusal = Some(first);
         match answers.iter_mut().find(|a| a.hibernates == hibernates && a.why == why) {
             Some(same) => same.times += 1,
             None => answers.push(Answer { first, hibernates, why, times: 1 }),
@@ -365,7 +369,7 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     let (free, shown) = swap::free(case, &swaps);
     let told: Vec<String> = answers.iter().map(Answer::sentence).collect();
     let text = told.join(" Later in the text ");
-    let own = own_reason(case);
+    let own = refusal.and_then(|r| own_reason(case, r));
     let why = own.map_or(String::new(), |r| format!("The log of logind says: \"{}\".", r.0));
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
         .says(format!("{text}{free}"))
@@ -378,16 +382,26 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
 
 /// Why logind cannot do what it was asked for, by its own log: the plainest of its words, and the
 /// last line that has them (systemd, src/shared/sleep-util.c, 246 to 253, sleep-config.c and
-/// hibernate-util.c from 254 on).
-fn own_reason(case: &Case) -> Option<(&str, &Message)> {
+/// hibernate-util.c from 254 on). What it says behind the last `refusal` by the clock, or of
+/// something else than an image, is no reason of it; words without a clock may be pasted below.
+fn own_reason<'a>(case: &'a Case, refusal: &Message) -> Option<(&'a str, &'a Message)> {
     const WORDS: [&str; 4] = [
         "hibernation is not possible",
         "Unable to read ",
         "ailed to read ",
         "not supported by kernel",
     ];
+    const TOPICS: [&str; 6] = ["memory", "resume", "swap", "hibernat", "image", "boot"];
+    let of_an_image = |text: &str| {
+        let lower = text.split_once("]: ").map_or(text, |t| t.1).to_ascii_lowercase();
+        let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+        TOPICS.iter().any(|t| lower.contains(t))
+            || words.any(|w| w == "efi" || w.starts_with("efivar"))
+    };
     let of_logind = |m: &'_ Message| {
         m.text.contains("logind[")
+            && of_an_image(&m.text)
+            && passed(refusal, m).is_none_or(|t| t <= Ns::ZERO)
             && !m.text.contains("Sleep verb ")
             && !m.text.contains("Call to ")
     };
@@ -567,4 +581,23 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
         Some(_) => f.look("A program of systemd crashed: coredumpctl info shows where; update systemd and what it loads, or report it there."),
         None => f.look("Take the whole log of that moment, with the kernel's lines: journalctl -b -o short-monotonic."),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_logind_stands_before_the_refusal_and_is_of_an_image() {
+        let refused = (5_000, "Call to Hibernate failed: Access denied");
+        let own = |at: i64, line: &str| {
+            let case = Case::of_log(&[(at, line), refused]);
+            own_reason(&case, &case.messages[1]).map(|r| r.0.to_owned())
+        };
+        let swap = "systemd-logind[77]: Failed to read /proc/swaps: Permission denied";
+        assert!(own(4_000, swap).is_some_and(|w| w.starts_with("Failed to read /proc/swaps")));
+        assert_eq!(own(9_000, swap), None, "behind it");
+        let other = "systemd-logind[77]: Failed to read /run/systemd/seats/seat7: No such file";
+        assert_eq!(own(4_000, other), None);
+    }
 }

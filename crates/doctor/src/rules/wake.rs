@@ -130,7 +130,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             }
         } else if let Some(pin) = Pin::of(m) {
             match pins.iter_mut().find(|p| p.number == pin.number) {
-                Some(known) if pin.woke() && !known.woke() => *known = pin,
+                Some(known) if pin.has_bit() && !known.has_bit() => *known = pin,
                 Some(_) => {}
                 None => pins.push(pin),
             }
@@ -149,7 +149,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     reasons(case, &irqs, out);
     how.retain(|h| !h.0.is_empty());
-    let (pins, pending): (Vec<Pin<'_>>, Vec<Pin<'_>>) = pins.into_iter().partition(Pin::woke);
+    let (pins, pending): (Vec<Pin<'_>>, Vec<Pin<'_>>) = pins.into_iter().partition(Pin::may_wake);
     if irqs.is_empty() && pins.is_empty() && others.is_empty() && how.is_empty() {
         out.extend(only_pending(&pending));
         return;
@@ -235,6 +235,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             words.join(" and IRQ ")
         );
     }
+    more += &words_of_bare(&pins);
     if !pending.is_empty() {
         more += &format!(" {}", words_of_pending(&pending));
     }
@@ -269,7 +270,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         }
         _ => "Woken".into(),
     };
-    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
+    let alone = by.is_empty() && how.is_empty() && !pins.iter().any(Pin::has_bit);
+    let sure = if alone { Confidence::Likely } else { Confidence::Certain };
+    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), sure)
         .says(format!("{slept} by {}{how}{gpe_words}{pin_words}.{more}{which}", by.join(", ")));
     let by_pins =
         !pins.is_empty() || irqs.iter().any(|e| e.name.as_deref().is_some_and(owner::is_pins));
@@ -325,10 +328,28 @@ impl<'a> Pin<'a> {
         })
     }
 
+    /// The register has the bit of a wake, or the line shows no register, so that nobody knows.
+    fn may_wake(&self) -> bool {
+        self.register.is_none() || self.has_bit()
+    }
+
     /// The register has the bit of a wake. Such a line is printed for a pending interrupt too,
     /// which any pin may have (drivers/pinctrl/pinctrl-amd.h: WAKE_STS_OFF, INTERRUPT_STS_OFF).
-    fn woke(&self) -> bool {
+    fn has_bit(&self) -> bool {
         self.register.is_some_and(|r| r & (1 << 29) != 0)
+    }
+}
+
+/// What lines of pins without a register leave open.
+fn words_of_bare(pins: &[Pin<'_>]) -> String {
+    let bare = pins.iter().filter(|p| p.register.is_none()).map(|p| p.number.clone());
+    let bare: Vec<String> = bare.collect();
+    match bare.is_empty() {
+        true => String::new(),
+        false => format!(
+            " The text shows no register of GPIO {}, so that it woke the machine is likely and not proven.",
+            say::names(&bare)
+        ),
     }
 }
 
@@ -594,6 +615,12 @@ mod tests {
         assert!(words.contains("GPIO 77 (0x10057c00) had an interrupt pending"), "{words}");
         let (id, words) = told(&[(1, "amd_gpio_check_pending: GPIO 78 is active: 0x20057c00.")]);
         assert_eq!((id, &*words), ("mode-wake-source", "Woken by GPIO 78."));
+        // Without a register nothing is said of the bit.
+        let mut out = Vec::new();
+        judge(&Case::of_log(&[(1, "GPIO 79 is active")]), &mut out);
+        assert_eq!((out[0].id, out[0].confidence), ("mode-wake-source", Confidence::Likely));
+        let words = &out[0].sentence;
+        assert!(words.starts_with("Woken by GPIO 79. The text shows no register"), "{words}");
         let irq = (1, "PM: Triggering wakeup from IRQ 7");
         let pins = [(2, "GPIO 77 is active: 0x10057c00"), (3, "GPIO 78 is active: 0x30057c00")];
         let (_, words) = told(&[irq, pins[0], pins[1]]);

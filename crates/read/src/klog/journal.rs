@@ -281,16 +281,12 @@ pub(crate) fn by_lines(bytes: &[u8]) -> Option<Vec<u8>> {
     without_bytes(bytes).or_else(|| without_array(bytes)).or_else(|| of_dmesg(bytes))
 }
 
-/// `dmesg --json` (util-linux 2.38, sys-utils/dmesg.c), as dmesg prints the same without.
+/// `dmesg --json` (util-linux 2.38, sys-utils/dmesg.c), as dmesg prints the same without: a
+/// message a line, so that lines count messages. A message whose time is none has none.
 fn of_dmesg(bytes: &[u8]) -> Option<Vec<u8>> {
     #[derive(Deserialize)]
     struct Log {
-        dmesg: Vec<Line>,
-    }
-    #[derive(Deserialize)]
-    struct Line {
-        time: f64,
-        msg: String,
+        dmesg: Vec<Map<String, Value>>,
     }
     let text = bytes.trim_ascii();
     let inside = text.strip_prefix(b"{")?.trim_ascii_start();
@@ -299,10 +295,27 @@ fn of_dmesg(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let log: Log = serde_json::from_slice(text).ok()?;
     let mut out = String::with_capacity(bytes.len());
-    for Line { time, msg } in &log.dmesg {
-        let _ = writeln!(out, "[{time:12.6}] {}", msg.replace('\n', " "));
+    for entry in &log.dmesg {
+        let message = entry.get("msg").and_then(Value::as_str).unwrap_or_default();
+        match entry.get("time").and_then(seconds) {
+            Some(time) => {
+                let _ = writeln!(out, "[{time:>12}] {}", message.replace('\n', " "));
+            }
+            None => {
+                let _ = writeln!(out, "{}", message.replace('\n', " "));
+            }
+        }
     }
-    Some(out.into_bytes())
+    (!log.dmesg.is_empty()).then(|| out.into_bytes())
+}
+
+/// A number, as a string or not, with six places, as dmesg prints seconds.
+fn seconds(value: &Value) -> Option<String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = |t: &str, most: usize| t.len() <= most && t.bytes().all(|b| b.is_ascii_digit());
+    (!whole.is_empty() && digits(whole, 12) && digits(part, 20))
+        .then(|| format!("{whole}.{:0<6.6}", part))
 }
 
 /// A journal as one JSON array on one line, as programs keep it, with an entry a line.
@@ -443,7 +456,7 @@ impl Lines {
             }
             (None, Some(written)) => {
                 let then = |c: &&(i64, i64)| c.0.saturating_add(c.1) <= written;
-                let late = kept - written > Self::SOON;
+                let late = kept.saturating_sub(written) > Self::SOON;
                 let ahead = self.ahead(then).filter(|_| late).or(ahead);
                 (Some(written), ahead.and_then(|a| written.checked_sub(a)))
             }
@@ -521,6 +534,20 @@ mod tests {
     }
 
     #[test]
+    fn times_of_an_entry_may_be_anything() {
+        let times = ["-9000000000000000", "0", "9223372036854775807", "-9223372036854775808"];
+        for kept in times {
+            for other in times {
+                let text = format!(
+                    "__CURSOR=c\n__REALTIME_TIMESTAMP={kept}\n__MONOTONIC_TIMESTAMP={other}\n_SOURCE_REALTIME_TIMESTAMP={other}\n_TRANSPORT=journal\nMESSAGE=x\n\n\
+                     __CURSOR=c\n__REALTIME_TIMESTAMP={other}\n__MONOTONIC_TIMESTAMP={kept}\n_SOURCE_MONOTONIC_TIMESTAMP={other}\n_TRANSPORT=kernel\nMESSAGE=PM: suspend entry (deep)\n\n"
+                );
+                assert!(as_lines(text.as_bytes(), &mut |_, _| {}));
+            }
+        }
+    }
+
+    #[test]
     fn dmesg_in_json_is_the_same_log() {
         let text = br#"{
            "dmesg": [
@@ -533,7 +560,9 @@ mod tests {
             String::from_utf8_lossy(&plain),
             "[   55.000000] PM: suspend entry (deep)\n[ 1055.009100] x \"y\"\n"
         );
-        assert_eq!(by_lines(br#"{"dmesg": [{"pri": 6}]}"#), None);
+        let odd = br#"{"dmesg": [{"time": "soon", "msg": "a"}, {"time": "7.5", "msg": "b"}, {"pri": 1}]}"#;
+        let plain = by_lines(odd).expect("a log");
+        assert_eq!(String::from_utf8_lossy(&plain), "a\n[    7.500000] b\n\n");
         assert_eq!(by_lines(br#"{"dmesgs": []}"#), None);
     }
 

@@ -588,7 +588,7 @@ fn days(from: &str, to: &str) -> Option<i64> {
         if let (Some(Ok(y)), Some(Ok(m)), Some(Ok(d)), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         {
-            return ((1970..3000).contains(&y) && (1..=12).contains(&m))
+            return ((1970..3000).contains(&y) && (1..=12).contains(&m) && (1..=31).contains(&d))
                 .then(|| civil_days(y, m, d));
         }
         // Nothing names a year: a leap year has all days.

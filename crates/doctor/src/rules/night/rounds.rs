@@ -8,6 +8,7 @@ use crate::night::round::{End, Round, Stats, Teller};
 use crate::night::{Fact, Item};
 use crate::stage;
 use dormouse_base::say;
+use std::collections::HashMap;
 
 /// A round that is one of sleep, and how sure that is.
 struct Told<'a> {
@@ -45,7 +46,17 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
     let slept = |from: u64, to: u64| {
         sleeps.get(sleeps.partition_point(|l| *l < from)).is_some_and(|l| *l < to)
     };
-    let next = |a: &Round, b: &Round| a.of == b.of && a.number + 1 == b.number;
+    let next = |a: &Round, b: &Round| a.of == b.of && a.number.checked_add(1) == Some(b.number);
+    // The last place of each number, and the line of what stands behind each round.
+    let last: HashMap<(Option<u64>, u64), usize> =
+        all.iter().enumerate().map(|(at, r)| ((r.1.of, r.1.number), at)).collect();
+    let mut until = vec![u64::MAX; all.len()];
+    for at in (1..all.len()).rev() {
+        let (here, behind) = (all[at - 1].0.line, all[at].0.line);
+        until[at - 1] = if behind > here { behind } else { until[at] };
+    }
+    let up = last_up(case);
+    let more = Later::of(case);
     // Nothing else in the text says how its sleeps went.
     let lone = case.attempts.is_empty() && all.iter().all(|r| r.1.by == Teller::Unclear);
     let speaks = lone && case.messages.having("suspend").any(|(_, m)| m.trust.is_of_a_kernel());
@@ -72,11 +83,14 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
             Teller::Person => Some(Confidence::Guess),
             Teller::Unclear => speaks.then_some(Confidence::Guess),
         };
-        let goes_on = all[at + 1..].iter().any(|n| next(round, n.1))
-            || came_up(case, item.line)
-            || says_more(case, item.line, &round.said);
+        let followed = || {
+            let next = round.number.checked_add(1).and_then(|n| last.get(&(round.of, n)));
+            next.is_some_and(|l| *l > at)
+        };
+        let goes_on =
+            || followed() || up > item.line || more.is_said(item.line, until[at], &round.said);
         let end = match round.end {
-            End::Asked if goes_on => End::Back,
+            End::Asked if goes_on() => End::Back,
             end => end,
         };
         out.extend(sure.map(|sure| Told { item, round, sure, end }));
@@ -84,22 +98,45 @@ fn rounds(case: &Case) -> Vec<Told<'_>> {
     out
 }
 
-/// Whether the text tells behind a line that the machine came back from a sleep.
-fn came_up(case: &Case, line: u64) -> bool {
-    let behind = |at: usize| case.messages[at].line > line;
-    case.attempts.iter().any(|a| a.closed && behind(a.first))
-        || case.messages.iter().any(|m| m.line > line && stage::ends_sleep(m))
-        || case.night.items.iter().any(|i| i.line > line && matches!(i.fact, Fact::Woke(_)))
+/// The last line by which the text tells that the machine came back from a sleep; 0 without one.
+fn last_up(case: &Case) -> u64 {
+    let closed = case.attempts.iter().filter(|a| a.closed).map(|a| case.messages[a.first].line);
+    let exits = case.messages.iter().filter(|m| stage::ends_sleep(m)).map(|m| m.line);
+    let woken = case.night.items.iter().filter(|i| matches!(i.fact, Fact::Woke(_)));
+    closed.chain(exits).chain(woken.map(|i| i.line)).max().unwrap_or(0)
 }
 
-/// Whether a program with a clock says more below the line `said` that sent the machine to sleep,
-/// in a text without the log of a kernel, whose lines of the way down have one too.
-fn says_more(case: &Case, line: u64, said: &str) -> bool {
-    let asked = case.messages.iter().find(|m| m.line >= line && m.text.contains(said));
-    let stamped = |m: &Message| m.time.is_some() || m.second.is_some();
-    case.attempts.is_empty()
-        && case.parts.is_empty()
-        && asked.is_some_and(|a| case.messages.iter().any(|m| m.line > a.line && stamped(m)))
+/// Whether the text tells behind a line that the machine came back from a sleep.
+fn came_up(case: &Case, line: u64) -> bool {
+    last_up(case) > line
+}
+
+/// What a program with a clock says later in a text without the log of a kernel, whose lines of
+/// the way down have one too.
+struct Later<'a> {
+    messages: &'a [Message],
+    /// The last line with a clock; 0 without one, or where a log of a kernel is there.
+    last: u64,
+}
+
+impl<'a> Later<'a> {
+    fn of(case: &'a Case) -> Later<'a> {
+        let stamped = |m: &&Message| m.time.is_some() || m.second.is_some();
+        let alone = case.attempts.is_empty() && case.parts.is_empty();
+        let lines = case.messages.iter().filter(|_| alone).filter(stamped).map(|m| m.line);
+        Later { messages: &case.messages, last: lines.max().unwrap_or(0) }
+    }
+
+    /// Whether more is said below the line `said` that sent the machine to sleep in the round of
+    /// line `from`; the next round stands in line `until`.
+    fn is_said(&self, from: u64, until: u64, said: &str) -> bool {
+        if self.last <= from {
+            return false;
+        }
+        let first = self.messages.partition_point(|m| m.line < from);
+        let mut own = self.messages[first..].iter().take_while(|m| m.line < until);
+        own.find(|m| m.text.contains(said)).is_some_and(|m| self.last > m.line)
+    }
 }
 
 /// So much of a line tells it from another.
@@ -470,6 +507,17 @@ mod tests {
         }
         let f = judged(vec![round(6, 9, End::Asked), round(7, 9, End::Back)], vec![]);
         assert!(f.sentence.contains("2 rounds of it came back"), "{}", f.sentence);
+    }
+
+    #[test]
+    fn many_rounds_that_were_sent_to_sleep_are_read_in_time() {
+        let mut facts: Vec<Fact> = (1..=20_000).map(|n| round(n, 20_000, End::Asked)).collect();
+        let f = judged(facts.clone(), vec![]);
+        assert!(f.sentence.contains("19,999 rounds before it came back"), "{}", f.sentence);
+        // The next number stands before it, not behind.
+        facts = vec![round(7, 9, End::Back), round(6, 9, End::Asked)];
+        assert_eq!(judged(facts, vec![]).id, OPEN);
+        assert_eq!(judged(vec![round(u64::MAX, 9, End::Asked)], vec![]).id, OPEN);
     }
 
     #[test]

@@ -30,7 +30,38 @@ fn unit<'a>(s: &'a Step, (words, end): (&str, &str)) -> Option<(&'a str, &'a str
     let (name, rest) = s.text.split_once("]: ")?.1.split_once(words)?;
     let how = if end.is_empty() { rest } else { rest.split(end).next()? };
     let plain = !name.contains(' ') && name.contains('.') && !is_a_sleep(name);
-    (plain && !how.starts_with("0/")).then_some((name, how))
+    // 143 is what a program ends with that was asked to (SIGTERM).
+    let well = how.starts_with("0/") || how.starts_with("143");
+    (plain && !well).then_some((name, how))
+}
+
+/// So many lines around a failure are looked at.
+const LINES: usize = 2_000;
+
+/// Whether the unit `name`, of which line `at` says that it failed, was asked to end, or did what
+/// it should all the same behind that line.
+fn is_well(steps: &[Step], request: &Step, at: usize, name: &str) -> bool {
+    let s = &steps[at];
+    let of = |x: &Step, begin: &str, ends: &[&str]| {
+        let rest = x.text.split_once("]: ").and_then(|t| t.1.strip_prefix(begin));
+        let rest = rest.and_then(|r| r.strip_prefix(name));
+        rest.is_some_and(|r| r.is_empty() || ends.iter().any(|e| r.starts_with(e)))
+    };
+    let ends = [": Deactivated successfully", ": Succeeded"];
+    let done = |x: &Step| of(x, "", &ends) || of(x, "Finished ", &[" ", "."]);
+    let behind = steps[at + 1..].iter().take(LINES);
+    let mut behind =
+        behind.take_while(|x| x.run == s.run && x.ms - s.ms <= LONGEST && x.kind != Kind::Back);
+    let asked = [
+        ": Main process exited, code=killed, status=15/TERM",
+        ": Main process exited, code=exited, status=143",
+    ];
+    // What did not end in its time is sent that signal too.
+    let plain = [": Failed with result 'signal'", ": Failed with result 'exit-code'"];
+    let term = |x: &Step| of(x, "", &asked);
+    let mut before = steps[..at].iter().rev().take(LINES);
+    of(s, "", &plain) && before.by_ref().take_while(|x| x.line > request.line).any(term)
+        || behind.any(done)
 }
 
 pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
@@ -47,9 +78,12 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     let mut all: Vec<(&str, usize, &Step)> = Vec::new();
     for sign in SIGNS {
         let found = steps.iter().enumerate().filter_map(|(at, s)| Some((unit(s, sign)?.0, at, s)));
-        for (name, at, s) in found.filter(|f| asked(f.1).is_some()) {
+        for (name, at, s) in found {
             // One unit has several of these lines.
-            if all.iter().all(|u| u.0 != name) {
+            if all.iter().any(|u| u.0 == name) {
+                continue;
+            }
+            if asked(at).is_some_and(|request| !is_well(steps, request, at, name)) {
                 all.push((name, at, s));
             }
         }
@@ -58,10 +92,13 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
     let Some(&(name, at, s)) = all.first() else { return };
     let Some(request) = asked(at) else { return };
     let own = of_sleeps(name);
-    let why = steps.iter().find(|x| {
-        let mut signs = SIGNS[1..].iter().rev().filter_map(|sign| unit(x, *sign));
-        x.run == s.run && x.line > request.line && signs.any(|u| u.0 == name)
-    });
+    let between = steps[..at].iter().rev().take(LINES);
+    let between = between.take_while(|x| x.run == s.run && x.line > request.line);
+    let of_it = |x: &&Step| {
+        let mut signs = SIGNS[1..].iter().filter_map(|sign| unit(x, *sign));
+        x.line < s.line && signs.any(|u| u.0 == name)
+    };
+    let why = between.filter(of_it).last();
     let result = unit(s, SIGNS[0]).map_or(String::new(), |u| format!(" ({})", u.1));
     let names: BTreeSet<&str> = all.iter().map(|u| u.0).collect();
     let more = match names.len() - 1 {
@@ -81,7 +118,7 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
         None => " No line behind it says that a kernel was asked to sleep.",
     };
     let level = if own { Level::Broken } else { Level::Note };
-    let because = why.filter(|w| w.line != s.line).map(|w| format!("Before that: {}.", words(w)));
+    let because = why.map(|w| format!("Before that: {}.", words(w)));
     out.push(
         Finding::new(("way-unit-before", Area::Phase, level), Confidence::Certain)
             .says(format!(
@@ -95,7 +132,7 @@ pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
             .times(all.len())
             .when(Some(Direction::Suspend), None)
             .shown_by([request.shown()])
-            .shown_by(why.filter(|w| w.line < s.line).map(|w| w.shown()))
+            .shown_by(why.map(|w| w.shown()))
             .shown_by([s.shown()])
             .shown_by(then.map(|t| t.shown())),
     );
@@ -150,6 +187,30 @@ mod tests {
         assert!(went_on[0].why.contains("Failed to execute /opt/oak"), "{}", went_on[0].why);
         let other = (4_000, "systemd[1]: oak.service: Failed with result 'signal'.", Kind::Other);
         assert_eq!(judged(&[ASKED, other, ENTRY])[0].level, Level::Note);
+    }
+
+    #[test]
+    fn a_unit_that_was_asked_to_end_or_ended_well_behind_it_is_none() {
+        let other = Kind::Other;
+        let fails = |how: &'static str| (4_000, how, other);
+        let code = fails("systemd[1]: oak-suspend.service: Failed with result 'exit-code'.");
+        let asked = (
+            3_000,
+            "systemd[1]: oak-suspend.service: Main process exited, code=exited, status=143/n/a",
+            other,
+        );
+        let well = (5_000, "systemd[1]: oak-suspend.service: Deactivated successfully.", other);
+        let done = (5_000, "systemd[1]: Finished oak-suspend.service - Oak.", other);
+        assert!(judged(&[ASKED, asked, code]).is_empty());
+        assert!(judged(&[ASKED, FAILED, well]).is_empty());
+        assert!(judged(&[ASKED, FAILED, done]).is_empty());
+        // What is said behind it or before the request is no reason.
+        let late = (5_000, "(oak)[7]: oak-suspend.service: Failed to execute /opt/oak: No", other);
+        let early = (-900, late.1, other);
+        for lines in [[ASKED, FAILED, late], [early, ASKED, FAILED]] {
+            let found = judged(&lines);
+            assert_eq!((found.len(), found[0].why.as_str()), (1, ""), "{lines:?}");
+        }
     }
 
     #[test]

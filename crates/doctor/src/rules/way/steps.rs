@@ -2,7 +2,7 @@
 //! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
 
 use super::direction::way_of;
-use super::quote::{LEASE, WAKE, span, words};
+use super::quote::{LEASE, WAKE, is_a_start, span, words};
 use super::{before, network, unit, work};
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -135,14 +135,6 @@ fn is_of_hooks(a: &Step, b: &Step) -> bool {
     let thaws = matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed");
     begins && b.kind == Kind::Sleeps
         || a.kind == Kind::Back && thaws && b.text.starts_with("systemd")
-}
-
-/// Whether systemd starts the unit that asks the kernel to sleep.
-fn is_a_start(text: &str) -> bool {
-    let rest = text.split_once("]: Starting ").map(|r| r.1);
-    rest.is_some_and(|r| {
-        ["systemd-suspend", "systemd-hibernate", "System Suspend"].iter().any(|w| r.starts_with(w))
-    })
 }
 
 /// Whether the kernel was back before already: its exit and the word of systemd-sleep.

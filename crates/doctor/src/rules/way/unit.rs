@@ -103,9 +103,11 @@ fn failed(steps: &[Step], out: &mut Vec<Finding>) {
 /// Whether a unit is run for the sake of sleeps, by its name; those that ask the kernel to sleep
 /// (units/systemd-suspend.service.in and its like) fail where it does not.
 pub(super) fn of_sleeps(unit: &str) -> bool {
+    // Whole words: a program may be called sleepd.
+    const WORDS: [&str; 8] =
+        ["resume", "suspend", "sleep", "hibernate", "hibernation", "wake", "wakeup", "standby"];
     let lower = unit.to_ascii_lowercase();
-    let begins = ["resume", "suspend", "sleep", "hibernat", "wakeup"];
-    let is = |w: &str| w == "wake" || begins.iter().any(|b| w.starts_with(b));
+    let is = |w: &str| WORDS.contains(&w);
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     !lower.starts_with("systemd-") && words.any(is)
 }
@@ -483,6 +485,7 @@ mod tests {
         let own = failed("oak-resume.service");
         assert_eq!((own.level, own.row), (Level::Broken, "resume"));
         assert!(own.why.contains("cannot write: Input/output error"), "{}", own.why);
+        assert!(of_sleeps("elm-standby@oak.service") && !of_sleeps("elm-sleepd.service"));
         for other in ["oak.service", "wakeonelm.service", "systemd-oakd.service"] {
             assert_eq!(failed(other).level, Level::Note, "{other}");
         }

@@ -1,7 +1,7 @@
 //! Units that ran within a sleep by systemd's own lines of their begin and end: before it, where
 //! the sleep waited for them, and behind it, where nothing need have.
 
-use super::quote::{WAKE, span, words};
+use super::quote::{WAKE, is_a_start, span, words};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::rules::unit::is_a_sleep;
 use crate::way::{Kind, Step};
@@ -12,6 +12,8 @@ use dormouse_base::time::Ns;
 const LONG: i64 = 1_000;
 /// What follows the end of a unit so soon waited for it, in ms.
 const AT_ONCE: i64 = 100;
+/// What begins so soon behind the return is of the wake-up, in ms.
+const SOON: i64 = 5_000;
 /// So many units of one sleep are told of.
 const MOST: usize = 3;
 
@@ -60,10 +62,11 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     for (begin, end) in all.into_iter().take(MOST) {
         let Some(name) = started(&rest[begin].text) else { continue };
         let work = Work { name, begin: rest[begin], end: rest[end] };
-        if told(&work, out) {
+        // Jobs of timers follow a night too.
+        if told(&work, out) || !down && work.begin.ms - first.ms > SOON {
             continue;
         }
-        let next = rest[end..].iter().find(|s| !s.text.contains(name)).copied();
+        let next = rest[end..].iter().find(|s| is_of_the_sleep(s)).copied();
         tell(if down { before(&work, next) } else { behind(&work) }, name, out);
     }
 }
@@ -83,15 +86,25 @@ fn tell(new: Finding, name: &str, out: &mut Vec<Finding>) {
     old.about.times = Some(times);
 }
 
+/// Whether a line is a step of the sleep itself.
+fn is_of_the_sleep(s: &Step) -> bool {
+    let target = || s.text.contains("Reached target") && s.text.contains("sleep.target");
+    matches!(s.kind, Kind::Sleeps | Kind::Entry) || is_a_start(&s.text) || target()
+}
+
 fn before(w: &Work<'_>, next: Option<&Step>) -> Finding {
     let took = w.end.ms - w.begin.ms;
     let grain = w.begin.grain.max(w.end.grain);
     let at_once = |s: &&Step| s.ms - w.end.ms <= AT_ONCE && grain < 1_000;
-    let so = match next.filter(at_once) {
-        Some(s) => format!(" {} follows at once: the sleep waited for it.", words(s)),
-        None => " Whether the sleep waited for it, the times do not show.".to_owned(),
+    let (level, so) = match next.filter(at_once) {
+        Some(s) => {
+            (Level::Slow, format!(" {} follows at once: the sleep waited for it.", words(s)))
+        }
+        None => {
+            (Level::Note, " Whether the sleep waited for it, the times do not show.".to_owned())
+        }
     };
-    of(w, took, Level::Slow, Direction::Suspend)
+    of(w, took, level, Direction::Suspend)
         .says(format!("{} ran {} before the sleep.{so}", w.name, span(took, grain)))
         .look(format!(
             "systemctl list-dependencies --before {0} says what it is ordered before; journalctl -u {0} what it did.",
@@ -105,7 +118,7 @@ fn behind(w: &Work<'_>) -> Finding {
     let grain = w.begin.grain.max(w.end.grain);
     of(w, took, Level::Note, Direction::Resume)
         .says(format!(
-            "{} ran {} behind the sleep. What is ordered behind it came so much later; the session and the unit of the sleep did not wait.",
+            "{} ran {} behind the sleep. Nothing that the text shows waited for it.",
             w.name,
             span(took, grain)
         ))
