@@ -117,7 +117,7 @@ fn stuck<'c, 'a>(
     boots: &[usize],
 ) -> Vec<(&'c Callback<'a>, &'a Message)> {
     let open = || all.iter().filter(|c| c.end.is_none()).filter_map(|c| Some((c, c.begin?)));
-    let Some((last, _)) = open().last() else { return Vec::new() };
+    let Some((last, _)) = open().next_back() else { return Vec::new() };
     let next = boots.partition_point(|b| *b <= last.at);
     let from = next.checked_sub(1).map_or(0, |b| boots[b]);
     let to = boots.get(next).copied().unwrap_or(case.messages.len());
