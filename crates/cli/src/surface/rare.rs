@@ -121,7 +121,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
             "script",
             "samples",
             "delays",
-            "programs",
+            "own-programs",
         ],
         "board make" => &[
             "cpus",

@@ -43,7 +43,7 @@ pub(crate) struct UserlandArgs {
     script: Option<PathBuf>,
     /// Static programs of yours, separated by commas, that the guest finds in /usr/bin.
     #[arg(long, value_name = "FILES", value_delimiter = ',')]
-    programs: Vec<PathBuf>,
+    own_programs: Vec<PathBuf>,
     /// Folder to write.
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
@@ -67,7 +67,7 @@ pub(crate) fn run(a: &UserlandArgs) -> Result<()> {
         let name = path.file_name().with_context(|| format!("{} is no file", path.display()))?;
         Ok((name.to_string_lossy().into_owned(), read(path)?))
     };
-    let programs = a.programs.iter().map(named).collect::<Result<_>>()?;
+    let programs = a.own_programs.iter().map(named).collect::<Result<_>>()?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     let delays = a.delays.clone().unwrap_or_else(|| delay::drawn(a.machine.seed));
