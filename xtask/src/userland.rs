@@ -4,6 +4,7 @@
 //! that takes none, and what their rows take is no delay's.
 
 use anyhow::{Context, Result, bail, ensure};
+use dormouse_base::phase::Direction;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Finding, Level};
 use dormouse_doctor::judge;
@@ -161,7 +162,11 @@ fn tells(f: &Finding, d: &Delay) -> bool {
         Kind::UnitBefore | Kind::UnitAfter => {
             matches!(f.id, "way-unit-work" | "way-wait") && has(&d.owner)
         }
-        Kind::HookBefore | Kind::HookAfter => f.id == "way-wait" && has("system-sleep"),
+        Kind::HookBefore | Kind::HookAfter => {
+            let way =
+                if d.kind == Kind::HookBefore { Direction::Suspend } else { Direction::Resume };
+            has("system-sleep") && f.about.direction == Some(way)
+        }
         Kind::App => false,
     }
 }

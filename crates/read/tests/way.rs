@@ -430,6 +430,24 @@ fn hooks_of_systemd_sleep_own_the_time_between_its_words() {
 }
 
 #[test]
+fn hooks_are_told_beside_a_longer_wait() {
+    let text = journal(&[
+        ASKED,
+        (
+            "15.000000",
+            "systemd-logind[1]: Delay lock is active (UID 0/root, PID 8/backupd) but inhibitor timeout is reached.",
+        ),
+        ("15.100000", "systemd[1]: Starting systemd-suspend.service - System Suspend..."),
+        ("15.200000", "systemd-sleep[700]: Successfully froze unit 'user.slice'."),
+        ("17.500000", "systemd-sleep[700]: Performing sleep operation 'suspend'..."),
+    ]);
+    assert!(one(&text, "way-wait").sentence.contains("5.0 s pass"));
+    let f = one(&text, "way-unit-work");
+    assert_eq!(f.level, Level::Slow);
+    assert!(f.sentence.starts_with("Hooks of systemd-sleep ran 2.3 s before"), "{}", f.sentence);
+}
+
+#[test]
 fn a_unit_before_the_sleep_holds_it_up_and_one_behind_it_need_not() {
     let before = [
         ASKED,

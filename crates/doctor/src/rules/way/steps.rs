@@ -2,7 +2,7 @@
 //! kernel's return to the end of the unit. They add up; a wait that no line explains says so.
 
 use super::direction::way_of;
-use super::quote::{LEASE, WAKE, is_a_start, span, words};
+use super::quote::{LEASE, WAKE, span, words};
 use super::{before, network, unit, work};
 use crate::attempt::Attempt;
 use crate::case::Case;
@@ -127,15 +127,6 @@ fn ran(rows: &[&Step], begin: &Step, end: &Step) -> Option<String> {
 }
 
 const HOOKS: &str = " In between systemd-sleep runs its hooks, those of /usr/lib/systemd/system-sleep, and waits for all of them: no line says which one took the time.";
-
-/// Whether systemd-sleep runs its hooks between two lines (src/sleep/sleep.c:execute, 252 to 257):
-/// behind the last word before them and before the first behind them.
-fn is_of_hooks(a: &Step, b: &Step) -> bool {
-    let begins = a.text.contains("froze unit 'user.slice'") || is_a_start(&a.text);
-    let thaws = matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed");
-    begins && b.kind == Kind::Sleeps
-        || a.kind == Kind::Back && thaws && b.text.starts_with("systemd")
-}
 
 /// Whether the kernel was back before already: its exit and the word of systemd-sleep.
 fn before_is_back(steps: &[Step], at: usize) -> bool {
@@ -329,7 +320,7 @@ fn said(rows: &[&Step], from: &str, ended: bool, out: &mut Vec<Finding>) {
         Kind::TimedOut => " The line at its end says that a time limit ran out.",
         _ if b.text.contains("gave up") => " The line at its end says who gave up, and on what.",
         Kind::Lock => " The line at its end says who held the sleep back.",
-        _ if is_of_hooks(a, b) => HOOKS,
+        _ if work::is_of_hooks(a, b) => HOOKS,
         _ => " No line says what ran in between.",
     };
     let ran = ran(rows, a, b);

@@ -69,6 +69,41 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
         let next = rest[end..].iter().find(|s| is_of_the_sleep(s)).copied();
         tell(if down { before(&work, next) } else { behind(&work) }, name, out);
     }
+    hooks(&rest, down, out);
+}
+
+/// Hooks that took long and are not the longest wait of the way, which is told by itself.
+fn hooks(rest: &[&Step], down: bool, out: &mut Vec<Finding>) {
+    const NAME: &str = "Hooks of systemd-sleep";
+    let way = if down { Direction::Suspend } else { Direction::Resume };
+    let told = |f: &Finding| {
+        f.id == "way-wait" && f.about.direction == Some(way) && f.sentence.contains("system-sleep")
+    };
+    let pairs = rest.windows(2).filter(|w| is_of_hooks(w[0], w[1]));
+    let longest = pairs.map(|w| (w[1].ms - w[0].ms, w[0], w[1])).max_by_key(|w| w.0);
+    let Some((took, begin, end)) = longest.filter(|w| w.0 >= LONG) else { return };
+    if out.iter().any(told) {
+        return;
+    }
+    let when = if down { "before the kernel was asked" } else { "behind the kernel's return" };
+    let work = Work { name: NAME, begin, end };
+    let f = of(&work, took, Level::Slow, way)
+        .says(format!(
+            "{NAME} ran {} {when}, those of /usr/lib/systemd/system-sleep: no line says which one took the time.",
+            span(took, begin.grain.max(end.grain))
+        ))
+        .look("Run each by itself with \"pre suspend\" or \"post suspend\" behind it, under time.")
+        .costs(Ns(took.saturating_mul(1_000_000)));
+    tell(f, NAME, out);
+}
+
+/// Whether systemd-sleep runs its hooks between two lines (src/sleep/sleep.c:execute, 252 to 257):
+/// behind the last word before them and before the first behind them.
+pub(super) fn is_of_hooks(a: &Step, b: &Step) -> bool {
+    let begins = a.text.contains("froze unit 'user.slice'") || is_a_start(&a.text);
+    let thaws = matches!(b.kind, Kind::Thawed | Kind::Ended) || b.text.contains("Unit now thawed");
+    begins && b.kind == Kind::Sleeps
+        || a.kind == Kind::Back && thaws && b.text.starts_with("systemd")
 }
 
 /// One sentence a unit and way: the longest time of all sleeps.
