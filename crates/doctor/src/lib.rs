@@ -92,7 +92,6 @@ pub mod whole;
 mod words;
 
 pub use earlier::tells_of_then;
-pub use rules::doubt::is_unread;
 pub use rules::patch::MEASURED;
 pub use rules::ready::NO_STATE;
 

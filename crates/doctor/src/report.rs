@@ -5,6 +5,7 @@ use crate::rules::columns::COLUMNS;
 use crate::rules::crash::LATER;
 use crate::rules::doubt::{DOUBT, is_unread};
 use crate::rules::drawn::DRAWN;
+use crate::rules::hung::NO_RETURN;
 use crate::rules::lost::LOST;
 use crate::rules::method::METHOD;
 use crate::rules::night::rounds::OPEN;
@@ -212,7 +213,7 @@ pub fn doubt<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a 
 /// The finding that a machine did not come back from the sleep in which its log ends, however sure
 /// it is: no time of that sleep says more.
 pub fn no_return<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
-    findings.into_iter().find(|f| f.id == "no-return" && f.level != Level::Note)
+    findings.into_iter().find(|f| f.id == NO_RETURN && f.level != Level::Note)
 }
 
 /// Whether something is wrong, or will be.
@@ -230,6 +231,9 @@ pub enum First<'a> {
     /// No rule found a fault, and the first forbids to say that nothing is wrong; the second is
     /// good to know.
     Doubt(&'a Finding, Option<&'a Finding>),
+    /// The same where the doubt is only that nobody could read the writer's words: what the lines
+    /// show, the first, comes before it.
+    Unread(&'a Finding, &'a Finding),
     /// No rule found a fault, and this was not judged.
     NotJudged(&'a Finding),
     /// Nothing is wrong, and this is good to know.
@@ -244,7 +248,11 @@ impl Report {
         let doubt = self.findings.iter().find(|x| x.id == DOUBT && f.level == Level::Note);
         if let Some(doubt) = doubt {
             let told = self.findings.iter().find(|f| f.id != DOUBT);
-            return Some(First::Doubt(doubt, not_judged.or(told)));
+            let told = not_judged.or(told);
+            return Some(match told.filter(|_| is_unread(doubt)) {
+                Some(told) => First::Unread(told, doubt),
+                None => First::Doubt(doubt, told),
+            });
         }
         Some(match (f.id, f.level, not_judged) {
             (ALARM, Level::Note, _) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => {
@@ -297,7 +305,7 @@ mod tests {
                 Some(First::Wrong(_)) => "wrong",
                 Some(First::Answer(_)) => "answer",
                 Some(First::Doubt(d, f)) => f.map_or(d.id, |f| f.id),
-                Some(First::NotJudged(f)) => f.id,
+                Some(First::Unread(f, _) | First::NotJudged(f)) => f.id,
                 Some(First::Note(_)) => "note",
             }
         };

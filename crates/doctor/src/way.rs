@@ -182,6 +182,21 @@ impl Way {
 }
 
 impl Step {
+    /// Steps for tests: milliseconds, words and kind of each.
+    #[cfg(test)]
+    pub(crate) fn of(lines: &[(i64, &str, Kind)]) -> Vec<Step> {
+        let step = |(line, (ms, text, kind)): (u64, &(i64, &str, Kind))| Step {
+            line,
+            text: (*text).into(),
+            ms: *ms,
+            grain: 1,
+            run: 0,
+            wall: true,
+            kind: *kind,
+        };
+        (1..).zip(lines).map(step).collect()
+    }
+
     /// Its line as evidence.
     pub(crate) fn shown(&self) -> Evidence {
         shown(self.line, &self.text)

@@ -79,6 +79,12 @@ impl Section {
             || rows().all(|r| r.time_ns.is_none())
     }
 
+    /// Whether states of a lower number are not in the table, so that no time is a share of all:
+    /// Linux counts them from 0 (drivers/cpuidle/sysfs.c:cpuidle_add_state_sysfs, 6.12).
+    pub fn lacks_lower(&self) -> bool {
+        self.states.iter().zip(0..).any(|(r, i)| r.state != i)
+    }
+
     /// Place of the deepest state that CPUs awake may enter.
     pub(crate) fn deepest(&self) -> Option<usize> {
         let awake = |r: &Row| r.target_residency_us.is_none_or(|us| us < ONLY_S2IDLE);

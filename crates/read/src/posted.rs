@@ -229,10 +229,8 @@ fn is_of_states(path: &str) -> bool {
 
 /// Such paths as a shell expands them, for so many values: of each file all states, by number.
 fn states(paths: &[String], values: usize) -> Vec<String> {
-    // Linux has no more (CPUIDLE_STATE_MAX, include/linux/cpuidle.h, 6.12).
-    const MOST_STATES: usize = 10;
     let count = values / paths.len();
-    if count > MOST_STATES {
+    if count > crate::idle::MOST_STATES as usize {
         return Vec::new();
     }
     let of = |p: &String| {

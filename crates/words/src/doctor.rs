@@ -10,7 +10,7 @@ use crate::wording::unchecked::unchecked;
 use dormouse_base::loss::Losses;
 use dormouse_base::time::Ns;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
-use dormouse_doctor::{First, NO_STATE, Report, is_unread};
+use dormouse_doctor::{First, NO_STATE, Report};
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -120,8 +120,7 @@ fn answer(report: &Report, live: bool) -> String {
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
         Some(First::Answer(f)) => f.sentence.clone(),
-        // What the lines show comes before what nobody could read.
-        Some(First::Doubt(doubt, Some(told))) if is_unread(doubt) => format!(
+        Some(First::Unread(told, doubt)) => format!(
             "{} No rule found a fault, but the text proves no healthy sleep. {}",
             told.sentence, doubt.sentence
         ),
@@ -235,7 +234,8 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     let first = s.report.first();
     for (i, f) in s.report.findings.iter().enumerate() {
         // A doubt that the answer gave is not said again.
-        let said = matches!(first, Some(First::Doubt(doubt, _)) if doubt == f);
+        let said =
+            matches!(first, Some(First::Doubt(doubt, _) | First::Unread(_, doubt)) if doubt == f);
         finding(&mut page, f, i > 0 && !said);
     }
     whole::table(&mut page, &s.report.ways);

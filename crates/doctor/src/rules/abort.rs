@@ -173,12 +173,23 @@ pub(crate) fn owner(text: &str) -> Device {
     Device { name: name.to_string(), driver: driver.to_string() }
 }
 
-/// Whether a word is a device of a bus with numbers: `0000:02:00.0`, `1-3:1.0`.
-fn is_address(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_hexdigit())
-        && word.contains([':', '-', '.'])
+/// Whether a word is a device of a bus with numbers, as `0000:02:00.0`, `1-3:1.0` and
+/// `50a0000.mac` are, and no time, date, version or number of a bug, which people type.
+pub(crate) fn is_address(word: &str) -> bool {
+    let count = |c: char| word.matches(c).count();
+    let front = word.split([':', '-', '.']).next().unwrap_or_default();
+    let known = !front.is_empty()
+        && front.len() < word.len()
+        && front.bytes().all(|b| b.is_ascii_hexdigit())
         && word.bytes().any(|b| b.is_ascii_digit())
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b":-._".contains(&b))
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b":-._".contains(&b));
+    let numbers = word.bytes().all(|b| b.is_ascii_digit() || b":-.".contains(&b));
+    let time = numbers && (1..=2).contains(&count(':')) && count('.') == 0 && count('-') == 0;
+    let date = numbers && count('-') == 2 && count(':') == 0;
+    let behind = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let version = behind.len() < word.len()
+        && behind.strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+    known && !time && !date && !version
 }
 
 /// What the system core does with interrupts off, and without devices, failed

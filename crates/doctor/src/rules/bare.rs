@@ -1,7 +1,7 @@
 //! Lines of a kernel that tell of failures and stand in a text without stamps and without a sleep,
 //! where the writer's words, or the end of a sleep among them, put them behind one.
 
-use super::abort::owner;
+use super::abort::{is_address, owner};
 use crate::aftermath::is_failure;
 use crate::case::Case;
 use crate::complaint::is_behind_a_sleep;
@@ -23,23 +23,6 @@ fn bare(m: &Message) -> Message {
     let text = m.text.trim_start();
     let item = ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(*mark));
     Message { text: item.unwrap_or(text).trim_matches('`').into(), ..m.clone() }
-}
-
-/// Whether a word is a device of a bus with numbers, as `0000:02:00.0`, `1-3:1.0` and
-/// `50a0000.mac` are, and no time, date or version, which people type.
-fn is_address(word: &str) -> bool {
-    let count = |c: char| word.matches(c).count();
-    let known = word.starts_with(|c: char| c.is_ascii_hexdigit())
-        && word.contains([':', '-', '.'])
-        && word.bytes().any(|b| b.is_ascii_digit())
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b":-._".contains(&b));
-    let numbers = word.bytes().all(|b| b.is_ascii_digit() || b":-.".contains(&b));
-    let time = numbers && (1..=2).contains(&count(':')) && count('.') == 0 && count('-') == 0;
-    let date = numbers && count('-') == 2 && count(':') == 0;
-    let behind = word.trim_start_matches(|c: char| c.is_ascii_digit());
-    let version = behind.len() < word.len()
-        && behind.strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
-    known && !time && !date && !version
 }
 
 /// Whether a sentence, in small letters, says that nothing is wrong, or that it is of a boot.
@@ -204,6 +187,7 @@ mod tests {
             format!("Errors after resume.\nIt does not happen any more:\n\n{one}"),
             "Errors after resume:\n\nkernel 6.77: failed to write VEX register, error -5".into(),
             "Errors after resume:\n\nelm-vex re-try7: failed to write it, error -5".into(),
+            "Errors after resume:\n\nsee bug-1277: the driver failed with error -5".into(),
             format!("It fails after resume.\n\ndiff --git a/x b/x\n{one}"),
             "The network is gone after resume, it failed.".into(),
             format!("It is gone after resume.{}{one}", "\n".repeat(20)),

@@ -23,7 +23,7 @@ pub(crate) const DOUBT: &str = "no-all-clear";
 const UNREAD: &str = "The writer's words";
 
 /// Whether a finding says no more than that: what the lines show is said before.
-pub fn is_unread(f: &Finding) -> bool {
+pub(crate) fn is_unread(f: &Finding) -> bool {
     f.id == DOUBT && f.sentence.starts_with(UNREAD)
 }
 
@@ -102,17 +102,18 @@ pub(crate) fn judge(case: &Case, found: &[Finding]) -> Option<Finding> {
         let said: String = said.trim_end_matches('.').chars().take(MOST).collect();
         words.push(format!("The writer tells of trouble that no finding explains: \"{said}\"."));
     }
-    let foreign = is_foreign(case).filter(|_| slept && told.is_none() && !slow);
-    if let Some(m) = foreign {
-        words.push(format!(
-            "{UNREAD} (line {}) are in a language that no rule reads: what he complains of is not known.",
-            m.line
-        ));
-    }
     let off = ends_off(case).filter(|_| !slow);
     if let Some((m, device)) = off {
         words.push(format!(
             "The text ends at the shutdown of {device} (line {}), after the image was written: whether the machine went off is not there.",
+            m.line
+        ));
+    }
+    // Last: only alone it begins the sentence.
+    let foreign = is_foreign(case).filter(|_| slept && told.is_none() && !slow);
+    if let Some(m) = foreign {
+        words.push(format!(
+            "{UNREAD} (line {}) are in a language that no rule reads: what he complains of is not known.",
             m.line
         ));
     }

@@ -14,6 +14,9 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 use std::cell::LazyCell;
 
+/// The rule of a machine that did not come back from a sleep in which its log ends.
+pub(crate) const NO_RETURN: &str = "no-return";
+
 /// What people write of a machine that does not come back.
 const WORDS: [&str; 37] = [
     "not wake",
@@ -343,7 +346,7 @@ fn finding(which: &str, said: &Message, ends: &[&Message; 2], reached: &Reached<
     shown.extend(reached.shown());
     shown.sort_by_key(|m| m.line);
     shown.dedup_by_key(|m| m.line);
-    Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
+    Finding::new((NO_RETURN, Area::Phase, Level::Risk), Confidence::Guess)
         .says(format!(
             "The log ends {which}, and the writer's words fit a machine that did not come back: \"{words}\".{}",
             reached.words()

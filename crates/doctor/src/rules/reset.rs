@@ -1,7 +1,7 @@
 //! Machines that did not come back: another boot, or a boot loader, stands where the end of the
 //! sleep should, or the writer tells it.
 
-use super::hung;
+use super::hung::{self, NO_RETURN};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
@@ -25,10 +25,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             out.push(f);
         }
     }
-    if out.iter().all(|f| f.id != "no-return") {
+    if out.iter().all(|f| f.id != NO_RETURN) {
         out.extend(parted(case));
     }
-    if out.iter().all(|f| f.id != "no-return") {
+    if out.iter().all(|f| f.id != NO_RETURN) {
         out.extend(hung::of_part(case));
     }
     none_found(case, out);
@@ -59,7 +59,7 @@ fn parted(case: &Case) -> Option<Finding> {
         if parts.into_iter().any(|l| line < l && l < *boot) {
             return None;
         }
-        let rule = ("no-return", Area::Phase, Level::Risk);
+        let rule = (NO_RETURN, Area::Phase, Level::Risk);
         Some(
             Finding::new(rule, Confidence::Likely)
                 .says(format!(
@@ -148,7 +148,7 @@ fn rebooted(case: &Case, a: &Attempt) -> Option<Finding> {
     });
     let shown = [first].into_iter().chain((last.line != first.line).then_some(last)).chain([boot]);
     Some(
-        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Likely)
+        Finding::new((NO_RETURN, Area::Phase, Level::Risk), Confidence::Likely)
             .says(format!(
                 "The log of a boot ends in the sleep of line {}{mode}, and {follows}.{named} No line that was read shows how far it came after that.",
                 first.line
@@ -237,7 +237,7 @@ fn started_anew(case: &Case, a: &Attempt) -> Option<Finding> {
     let span =
         dormouse_base::say::span(dormouse_base::time::Ns(away.saturating_mul(1_000_000_000)));
     Some(
-        Finding::new(("no-return", Area::Phase, Level::Risk), Confidence::Guess)
+        Finding::new((NO_RETURN, Area::Phase, Level::Risk), Confidence::Guess)
             .says(format!(
                 "The machine came back from the sleep of line {}, and {span} after its last line it was started anew; no line says that somebody asked for that. It may have hung after the wake-up.{left}",
                 first.line

@@ -207,11 +207,16 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
 /// callback of a driver (drivers/base/power/runtime.c, drivers/pci/pci-driver.c, drivers/usb/core/driver.c,
 /// drivers/pmdomain/core.c, drivers/scsi/scsi_pm.c, drivers/base/power/generic_ops.c, 6.12).
 fn is_of_a_bus(function: &str) -> bool {
-    const FRONT: [&str; 22] = [
+    // Not `rpm_` alone: a Resource Power Manager is a device, with functions of that name.
+    const FRONT: [&str; 26] = [
         "__pm_runtime_",
         "pm_runtime_",
         "__rpm_",
-        "rpm_",
+        "rpm_suspend",
+        "rpm_resume",
+        "rpm_idle",
+        "rpm_callback",
+        "rpm_get_",
         "pm_generic_",
         "genpd_",
         "__genpd_",

@@ -39,8 +39,6 @@ pub struct Told {
     pub journal: Vec<u8>,
     /// What the script printed.
     pub said: String,
-    /// Wall time.
-    pub took: Duration,
 }
 
 /// What the guest is called.
@@ -95,7 +93,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, wish: &Wish) -> Result<Told> {
     let output = boot(&machine, &kernel.image, &archive.finish(), attend)?;
     let answer = understand(&output)?;
     let journal = answer.get("journal").unwrap_or_default().to_vec();
-    Ok(Told { journal, said: answer.text("said"), took: output.took })
+    Ok(Told { journal, said: answer.text("said") })
 }
 
 /// It begins when everything of the boot has begun, as a person would.

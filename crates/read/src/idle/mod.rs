@@ -61,6 +61,7 @@ use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+pub(crate) use table::MOST_STATES;
 pub use trace::Keep;
 
 /// What inputs say of idle states.

@@ -264,7 +264,7 @@ pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &m
 }
 
 /// Linux has no more (CPUIDLE_STATE_MAX, include/linux/cpuidle.h, 6.12).
-const MOST_STATES: u32 = 10;
+pub(crate) const MOST_STATES: u32 = 10;
 
 fn posted_state(columns: &[&str], line: &str) -> Option<StateSeen> {
     // `52.7% (89450)` is one cell, and so is `30.4%  (7)`.

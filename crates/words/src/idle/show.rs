@@ -2,7 +2,7 @@
 
 use super::dumps;
 use super::numbers::{percent, seconds, us};
-use super::used::{lacks_lower, name};
+use super::used::name;
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
@@ -195,7 +195,7 @@ fn answer(sections: &[Section], listed: bool) -> String {
         Finding::Disabled { at } => {
             let most = sections[at.0].states.iter().max_by_key(|r| r.time_ns);
             let of = &sections[at.0];
-            let whole = of.has_all_times() && !(listed && lacks_lower(of));
+            let whole = of.has_all_times() && !(listed && of.lacks_lower());
             let spent = most.filter(|r| whole && r.time_ns > Some(0)).map_or(String::new(), |r| {
                 let of = totals(std::slice::from_ref(&sections[at.0])).time;
                 let share = percent(r.time_ns.unwrap_or(0), of);

@@ -17,12 +17,6 @@ pub(super) fn name(r: &Row) -> String {
     }
 }
 
-/// Whether states of a lower number are not in the table: Linux counts them from 0
-/// (drivers/cpuidle/sysfs.c:cpuidle_add_state_sysfs, 6.12).
-pub(super) fn lacks_lower(s: &Section) -> bool {
-    s.states.iter().zip(0..).any(|(r, i)| r.state != i)
-}
-
 /// The first line of a table that tells no fault. `listed`: its states are those that the kernel
 /// lists, and not those alone that a trace met.
 pub(super) fn text(sections: &[Section], listed: bool) -> String {
@@ -42,7 +36,7 @@ pub(super) fn text(sections: &[Section], listed: bool) -> String {
             name(r),
             grouped(r.sleeps.unwrap_or(0))
         ),
-        Some(r) if listed && sections.iter().any(lacks_lower) => format!(
+        Some(r) if listed && sections.iter().any(Section::lacks_lower) => format!(
             "Of the states that the text shows, {cpus} used {} for the longest time{}. States of a lower number are not there: no share of idle time is told.",
             name(r),
             seldom(sections)
@@ -96,7 +90,7 @@ fn entered(sections: &[Section]) -> Option<String> {
     if sum == 0 {
         return None;
     }
-    let shown = if lacks_lower(s) { " of those shown" } else { "" };
+    let shown = if s.lacks_lower() { " of those shown" } else { "" };
     let deepest = format!("{}, the deepest state{shown}, was", name(deepest));
     let how_long = "For how long this input does not say.";
     Some(match times {

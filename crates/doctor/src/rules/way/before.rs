@@ -149,18 +149,8 @@ mod tests {
         (4_000, "systemd[1]: oak-suspend.service: Failed with result 'timeout'.", Kind::Other);
 
     fn judged(lines: &[(i64, &str, Kind)]) -> Vec<Finding> {
-        let step = |(i, (ms, text, kind)): (usize, &(i64, &str, Kind))| Step {
-            line: i as u64 + 1,
-            text: (*text).into(),
-            ms: *ms,
-            grain: 1,
-            run: 0,
-            wall: true,
-            kind: *kind,
-        };
-        let steps: Vec<Step> = lines.iter().enumerate().map(step).collect();
         let mut out = Vec::new();
-        judge(&steps, &mut out);
+        judge(&Step::of(lines), &mut out);
         out
     }
 

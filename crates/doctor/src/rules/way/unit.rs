@@ -450,16 +450,7 @@ mod tests {
 
     fn judged(lines: &[(i64, &str, Kind)]) -> Vec<Finding> {
         let mut case = Case::default();
-        let step = |(i, (ms, text, kind)): (usize, &(i64, &str, Kind))| Step {
-            line: i as u64 + 1,
-            text: (*text).into(),
-            ms: *ms,
-            grain: 1,
-            run: 0,
-            wall: true,
-            kind: *kind,
-        };
-        case.way.steps = lines.iter().enumerate().map(step).collect();
+        case.way.steps = Step::of(lines);
         let mut out = Vec::new();
         way::judge(&case, &mut out);
         out
