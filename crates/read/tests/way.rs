@@ -448,6 +448,20 @@ fn hooks_are_told_beside_a_longer_wait() {
 }
 
 #[test]
+fn one_second_by_stamps_of_whole_seconds_is_no_time() {
+    let lines = [
+        ("20", "systemd-sleep[700]: System returned from sleep operation 'suspend'."),
+        ("21", "systemd[1]: systemd-suspend.service: Deactivated successfully."),
+        ("21", "systemd[1]: Starting oak.service - Oak..."),
+        ("22", "systemd[1]: Finished oak.service - Oak."),
+    ];
+    let all = findings(&journal(&lines));
+    assert!(all.iter().all(|f| f.level == Level::Note && f.id != "way-unit-work"), "{all:#?}");
+    let two = [lines[0], ("22", lines[1].1)];
+    assert!(findings(&journal(&two)).iter().any(|f| f.level == Level::Slow));
+}
+
+#[test]
 fn a_unit_before_the_sleep_holds_it_up_and_one_behind_it_need_not() {
     let before = [
         ASKED,

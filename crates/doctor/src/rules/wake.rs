@@ -361,8 +361,8 @@ fn words_of_pending(pins: &[Pin<'_>]) -> String {
     };
     let list = say::names(&pins.iter().map(one).collect::<Vec<_>>());
     format!(
-        "GPIO {list} had an interrupt pending, and the bit of a wake (bit 29) is not set: that proves no wake by {}.",
-        if pins.len() == 1 { "it" } else { "them" }
+        "GPIO {list} had an interrupt pending, and the bit of a wake (bit 29) is not set: whether {} woke the machine, that does not show.",
+        if pins.len() == 1 { "it" } else { "they" }
     )
 }
 

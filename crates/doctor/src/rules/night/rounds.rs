@@ -394,7 +394,7 @@ fn none_failed(case: &Case, rounds: &[Told<'_>], out: &mut Vec<Finding>) {
         let f = Finding::new((OPEN, Area::Abort, Level::Note), Confidence::Certain)
             .at("asleep")
             .says(format!(
-                "{} has no end in the text. {said}, and no line tells that it came back: it may be the one that hung.{before}",
+                "{} has no end in the text. {said}, and no line tells that it came back: it may have hung, or the text is cut there.{before}",
                 which(last)
             ))
             .look("Give the lines that follow, or those of the kernel of that round.")
@@ -493,7 +493,7 @@ mod tests {
             assert!(f.sentence.ends_with("1 round before it came back."), "{}", f.sentence);
         }
         let alone = judged(vec![round(7, 9, End::Asked)], vec![]);
-        assert!(alone.sentence.ends_with("the one that hung."), "{}", alone.sentence);
+        assert!(alone.sentence.ends_with("or the text is cut there."), "{}", alone.sentence);
         // The next one tells that it came back, and so does the program.
         let said = "rtcwake: wakeup from \"mem\"".to_string();
         let by = Round { number: 7, of: Some(9), end: End::Asked, said, ..Round::default() };

@@ -8,7 +8,7 @@ use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 
-/// From here on a unit took long, in ms.
+/// From here on a unit took long, in ms; stamps of whole seconds may be off by one of them.
 const LONG: i64 = 1_000;
 /// What follows the end of a unit so soon waited for it, in ms.
 const AT_ONCE: i64 = 100;
@@ -16,6 +16,12 @@ const AT_ONCE: i64 = 100;
 const SOON: i64 = 5_000;
 /// So many units of one sleep are told of.
 const MOST: usize = 3;
+
+/// Whether it took long from one line to another.
+fn is_long(begin: &Step, end: &Step) -> bool {
+    let coarse = begin.grain.max(end.grain) >= 1_000;
+    end.ms - begin.ms >= if coarse { 2 * LONG } else { LONG }
+}
 
 /// A unit that ran.
 struct Work<'s> {
@@ -51,7 +57,7 @@ pub(super) fn judge(steps: &[Step], at: usize, out: &mut Vec<Finding>) {
     let ended = |(i, begin): (usize, &&'_ Step)| -> Option<(usize, usize)> {
         let name = started(&begin.text)?;
         let end = rest[i..].iter().position(|s| is_its_end(&s.text, name))? + i;
-        (rest[end].ms - begin.ms >= LONG && !is_a_sleep(name)).then_some((i, end))
+        (is_long(begin, rest[end]) && !is_a_sleep(name)).then_some((i, end))
     };
     let mut all: Vec<(usize, usize)> = rest.iter().enumerate().filter_map(ended).collect();
     all.sort_by_key(|w| std::cmp::Reverse(rest[w.1].ms - rest[w.0].ms));
@@ -81,7 +87,7 @@ fn hooks(rest: &[&Step], down: bool, out: &mut Vec<Finding>) {
     };
     let pairs = rest.windows(2).filter(|w| is_of_hooks(w[0], w[1]));
     let longest = pairs.map(|w| (w[1].ms - w[0].ms, w[0], w[1])).max_by_key(|w| w.0);
-    let Some((took, begin, end)) = longest.filter(|w| w.0 >= LONG) else { return };
+    let Some((took, begin, end)) = longest.filter(|w| is_long(w.1, w.2)) else { return };
     if out.iter().any(told) {
         return;
     }
