@@ -264,9 +264,14 @@ pub(crate) fn speaker(text: &Words) -> Option<Device> {
     let lower = device.name.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
     let is = match device.driver.as_str() {
         "" => number && lower && word(&device.name) && !device.name.contains(['/', '[']),
-        driver => word(driver) && word(&device.name) && number && driver != "CPU",
+        // `irq 27: …`: a number alone is no name of the core's.
+        driver => word(driver) && word(&device.name) && number && !is_number(&device.name),
     };
     is.then(|| base(device))
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// A port speaks for what hangs on it: `ata3.00` is `ata3`.
@@ -470,5 +475,16 @@ mod tests {
             (1_520, "OOM killer enabled."),
         ]);
         assert_eq!(list, ["mmc3 resume silence 1500 guess"]);
+        for other in ["irq 61: nobody cared (try booting with the \"irqpoll\" option)", "CPU 3: x"]
+        {
+            let list = told(&[
+                (0, "PM: suspend entry (deep)"),
+                (5, "Enabling non-boot CPUs ..."),
+                (10, "ACPI: EC: interrupt unblocked"),
+                (1_510, other),
+                (1_520, "OOM killer enabled."),
+            ]);
+            assert_eq!(list, Vec::<String>::new());
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) mod crash;
 mod damage;
 mod died;
 mod disk;
+mod distrusted;
+mod dma;
 pub(crate) mod doubt;
 pub(crate) mod drawn;
 mod drive;
@@ -62,6 +64,7 @@ mod stuck;
 mod swap;
 pub(crate) mod sync;
 mod thaw;
+mod unheard;
 mod unit;
 mod unnamed;
 mod verdict;
@@ -77,7 +80,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 57] = [
+pub(crate) const ALL: [Rule; 60] = [
     freezer::judge,
     listed::judge,
     abort::judge,
@@ -119,6 +122,9 @@ pub(crate) const ALL: [Rule; 57] = [
     lan::judge,
     waited::judge,
     lost::judge,
+    dma::judge,
+    distrusted::judge,
+    unheard::judge,
     part::judge,
     patch::judge,
     columns::judge,

@@ -185,13 +185,15 @@ fn by_program<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     Some(text)
 }
 
+/// Who printed a message and how grave it is, as programs that keep logs write it.
+const COLUMNS: [&[u8]; 11] = [
+    b"kernel", b"kern", b"KERNEL", b"INFO", b"NOTICE", b"DEBUG", b"WARNING", b"WARN", b"ERROR",
+    b"ERR", b"<INFO>",
+];
+
 /// What stands behind columns that say who printed a message and how grave it is, and behind the
 /// marks that part them.
 fn behind_columns(mut text: &[u8]) -> &[u8] {
-    const COLUMNS: [&[u8]; 11] = [
-        b"kernel", b"kern", b"KERNEL", b"INFO", b"NOTICE", b"DEBUG", b"WARNING", b"WARN", b"ERROR",
-        b"ERR", b"<INFO>",
-    ];
     let ends = |b: &u8| matches!(b, b' ' | b'\t' | b'|' | b',' | b';' | b':' | b'"');
     loop {
         text = text.trim_ascii_start();
@@ -401,6 +403,8 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
             .and_then(|f| number(f.strip_prefix(b"cpu")?))
             .and_then(|n| u32::try_from(n).ok());
         r.comm = fields.next().unwrap_or(b"");
+    } else if r.fresh && COLUMNS.contains(&inside) {
+        // `2026-04-04T04:04:04.000 [kernel] PM: …`.
     } else if is_calendar(said) {
         (r.said, r.since) = (said, delta);
     } else if said.is_empty() && delta.is_some() {
@@ -525,6 +529,14 @@ mod tests {
             assert!(strip(line.as_bytes()).fresh, "{line}");
         }
         assert_eq!(ms("[00:00:01.500000] PM: x"), ms("00:00:01.500000 PM: x"));
+        for line in [
+            "1970-01-02T00:00:01.5Z [kernel] PM: x",
+            "1970-01-02T00:00:01.5Z [kern] [INFO] PM: x",
+            "[1970-01-02 00:00:01.500000] [kernel] PM: x",
+        ] {
+            assert_eq!(ms(line), stamped, "{line}");
+        }
+        assert_eq!(text("[kernel] PM: x").2, "[kernel] PM: x", "no stamp stands before it");
         assert_eq!(ms("1767225600.250: PM: x"), Some(1_767_225_600_250));
         assert_eq!(ms("1767225600.250000 PM: x"), Some(1_767_225_600_250));
         assert_eq!(ms("[1767225600.250000] PM: x"), Some(1_767_225_600_250));

@@ -1,0 +1,166 @@
+//! Devices whose access to memory an IOMMU refuses, beside the sleeps of a text: who loses its
+//! tables over a sleep, or goes on while its memory is no longer its own.
+
+use super::silent::{Place, first_near};
+use crate::case::Case;
+use crate::evidence::lines;
+use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::message::Message;
+use crate::stage::Stages;
+use dormouse_base::say;
+
+/// What an IOMMU prints of an access that it refuses: the words, and those in front of the device.
+/// drivers/iommu/intel/dmar.c:dmar_fault_do_one (`DMAR: [DMA Read NO_PASID] Request device
+/// [3a:00.0] …`; before 4.10 `DMAR:[DMA Read] …`), drivers/iommu/amd/iommu.c:
+/// amd_iommu_report_page_fault and iommu_print_event (in front of the message its device from 5.2
+/// on), 3.15 to 7.3. An SMMU of Arm prints streams, which name no device
+/// (drivers/iommu/arm/arm-smmu/arm-smmu.c:arm_smmu_context_fault).
+const SIGNS: [(&str, &str); 4] = [
+    ("Request device [", "Request device ["),
+    ("[IO_PAGE_FAULT ", "device="),
+    ("[INVALID_DEVICE_REQUEST ", "device="),
+    ("Unhandled context fault: ", ""),
+];
+
+/// The device of such a message, as far as it names one.
+fn device(m: &Message) -> Option<Device> {
+    let (_, before) = SIGNS.iter().find(|(words, _)| m.has(words))?;
+    if m.has("Request device [") && !m.has("fault reason ") {
+        return None;
+    }
+    let is = |c: char| c.is_ascii_hexdigit() || c == ':' || c == '.';
+    let behind = m.text.split_once(before).filter(|_| !before.is_empty());
+    let name = behind.map(|(_, rest)| rest.split(|c| !is(c)).next().unwrap_or_default());
+    if let Some(name) = name.filter(|n| n.contains(':')) {
+        return Some(Device { name: name.into(), ..Device::default() });
+    }
+    // `elmgpu 0000:0a:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=…`.
+    let head = m.text.split_once(": AMD-Vi: ").map(|(head, _)| head);
+    let words = head.and_then(|head| head.rsplit_once(' '));
+    Some(words.map_or(Device::default(), |(driver, name)| Device {
+        name: name.into(),
+        driver: driver.rsplit(' ').next().unwrap_or_default().into(),
+    }))
+}
+
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let words = SIGNS.map(|s| s.0);
+    let said: Vec<(usize, &Message, Device)> = case
+        .messages
+        .having_any(&words)
+        .filter(|(_, m)| m.trust.is_of_a_kernel())
+        .filter_map(|(at, m)| Some((at, m, device(m)?)))
+        .collect();
+    if said.is_empty() {
+        return;
+    }
+    let stages = Stages::new(&case.messages);
+    let mut told: Vec<&Device> = Vec::new();
+    for (_, _, device) in &said {
+        if told.contains(&device) {
+            continue;
+        }
+        told.push(device);
+        let all: Vec<(usize, &Message)> =
+            said.iter().filter(|(_, _, d)| d == device).map(|(at, m, _)| (*at, *m)).collect();
+        if let Some((shown, place, before)) = first_near(case, &stages, &all)
+            && place.is_near()
+        {
+            out.push(found(device, all.len(), (shown, place, before)));
+        }
+    }
+}
+
+/// The finding of one device: how often, which message is told and where it stands, and whether
+/// there was one before that sleep.
+fn found(
+    device: &Device,
+    often: usize,
+    (shown, place, before): (&Message, Place, bool),
+) -> Finding {
+    let (level, sure) = match place {
+        _ if before => (Level::Note, Confidence::Certain),
+        Place::Inside(_) | Place::Entered(_) => (Level::Risk, Confidence::Certain),
+        _ => (Level::Risk, Confidence::Likely),
+    };
+    let who = match device.name.is_empty() {
+        true => "a device that the line does not name".into(),
+        false => say::device(device),
+    };
+    let times = if often > 1 { format!(" {often} times") } else { String::new() };
+    let too = if before { " It did so before that sleep, too." } else { "" };
+    let f = Finding::new(("dma-fault", Area::Phase, level), sure)
+        .says(format!(
+            "The IOMMU refused {who} an access to memory{times}{}: \"{}\".{too}",
+            place.words(),
+            shown.text.trim()
+        ))
+        .because("Either the device went on with what it did before its driver was ready, or its tables are not those of before the sleep: no line says which.")
+        .look("Look whether the device works afterwards; who maintains its driver wants these lines. Its name: lspci -s BUS:DEVICE.FUNCTION.")
+        .times(often)
+        .of_devices((!device.name.is_empty()).then(|| device.clone()))
+        .shown_by(lines([shown]));
+    place.mark(f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::Attempt;
+    use dormouse_base::time::Ns;
+
+    /// The level and the sentence of each finding of a sleep with `before` it, and `behind` it.
+    fn told(before: &[&str], behind: &[(i64, &str)]) -> Vec<(Level, String)> {
+        let before: Vec<(i64, &str)> = before.iter().map(|l| (10, *l)).collect();
+        let sleep = [(100_000, "PM: suspend entry (deep)"), (102_000, "PM: suspend exit")];
+        let log = [&before[..], &sleep, behind].concat();
+        let first = before.len();
+        let exit = Some(Ns::from_ms(102_000));
+        let attempt = Attempt { first, end: first + 2, closed: true, exit, ..Attempt::default() };
+        let case = Case { attempts: vec![attempt], ..Case::of_log(&log) };
+        let mut out = Vec::new();
+        judge(&case, &mut out);
+        out.into_iter().map(|f| (f.level, f.sentence)).collect()
+    }
+
+    #[test]
+    fn an_access_that_is_refused_behind_a_sleep_is_a_risk_of_its_device() {
+        for (line, who) in [
+            (
+                "DMAR: [DMA Read NO_PASID] Request device [0b:00.0] fault addr 0xfffe0000 [fault reason 0x06] PTE Read access is not set",
+                "refused 0b:00.0 an access",
+            ),
+            (
+                "DMAR:[DMA Write] Request device [0b:1c.7] fault addr ff000 [fault reason 05] PTE Write access is not set",
+                "refused 0b:1c.7 an access",
+            ),
+            (
+                "AMD-Vi: Event logged [IO_PAGE_FAULT device=0b:00.0 domain=0x0007 address=0x0 flags=0x0000]",
+                "refused 0b:00.0 an access",
+            ),
+            (
+                "elmgpu 0000:0b:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0007 address=0x0 flags=0x0000]",
+                "refused 0000:0b:00.0 (elmgpu) an access",
+            ),
+            (
+                "arm-smmu 15000000.iommu: Unhandled context fault: fsr=0x402, iova=0x5c, fsynr=0x7, cbfrsynra=0x1e0, cb=9",
+                "refused a device that the line does not name",
+            ),
+        ] {
+            let found = told(&[], &[(103_000, line), (103_100, line)]);
+            let [(level, said)] = &found[..] else { panic!("{line}: {found:?}") };
+            assert!(*level == Level::Risk && said.contains(who), "{said}");
+            assert!(said.contains("2 times, 1.0 s after the resume"), "{said}");
+            // One that did so before did not get it from the sleep, and long after it is of none.
+            assert_eq!(told(&[line], &[(103_000, line)])[0].0, Level::Note, "{line}");
+            assert!(told(&[line], &[]).is_empty() && told(&[], &[(900_000, line)]).is_empty());
+        }
+        let two = ["0b:00.0", "0b:00.1"].map(|d| {
+            format!(
+                "AMD-Vi: Event logged [IO_PAGE_FAULT device={d} domain=0x7 address=0x0 flags=0]"
+            )
+        });
+        assert_eq!(told(&[], &[(103_000, &two[0]), (103_000, &two[1])]).len(), 2);
+        assert!(told(&[], &[(103_000, "usb 7-1: Request device [7] again")]).is_empty());
+    }
+}
