@@ -493,6 +493,26 @@ pub(crate) fn of_the_called(frames: &[Frame]) -> Option<Stage> {
     })
 }
 
+/// The callback of a driver that `dpm_run_callback` reached, behind those of its bus.
+pub(crate) fn called(frames: &[Frame]) -> Option<&Frame> {
+    const BUSES: [&str; 11] = [
+        "pci_pm",
+        "platform_pm",
+        "platform_legacy",
+        "usb_dev",
+        "scsi_bus",
+        "ata_port",
+        "mmc_bus",
+        "acpi_subsys",
+        "genpd",
+        "pm_generic",
+        "virtio_device",
+    ];
+    let core = frames.iter().position(|f| bare(f) == "dpm_run_callback")?;
+    let is = |f: &&Frame| way_of(bare(f)).is_some_and(|(_, front)| !BUSES.contains(&front));
+    frames[..core].iter().rev().find(is)
+}
+
 /// A function without what the compiler puts behind its name.
 fn bare(f: &Frame) -> &str {
     f.function.split('.').next().unwrap_or_default()

@@ -15,6 +15,7 @@ use crate::case::Case;
 use crate::message::{Message, Trust};
 use crate::messages::Messages;
 use crate::stack::{self, Frame};
+use crate::stage;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -379,13 +380,18 @@ pub fn first(case: &Case) -> Option<(&'static str, u64)> {
 }
 
 impl Trouble<'_> {
-    /// `in vc4_hdmi_suspend (vc4)`, `in __list_del, called by foo (bar)`; empty if the report
-    /// names no function.
+    /// `in vc4_hdmi_suspend (vc4)`, `in __list_del, called by foo (bar)`, with the callback
+    /// below which that is; empty if the report names no function.
     pub(crate) fn where_words(&self) -> String {
-        match (&self.place, &self.by) {
+        let words = match (&self.place, &self.by) {
             (Some(p), Some(b)) => format!("in {}, called by {}", p.words(), b.words()),
             (Some(p), None) | (None, Some(p)) => format!("in {}", p.words()),
-            (None, None) => String::new(),
+            (None, None) => return String::new(),
+        };
+        let named = |f: &&Frame| ![&self.place, &self.by].iter().any(|n| n.as_ref() == Some(*f));
+        match stage::called(&self.frames).filter(named) {
+            Some(callback) => format!("{words}, in the callback {}", callback.words()),
+            None => words,
         }
     }
 

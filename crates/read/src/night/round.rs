@@ -69,7 +69,9 @@ fn numbered(lower: &str) -> Option<(u64, Option<u64>)> {
                 rest.is_empty() || of.is_some() || rest.starts_with([':', ')', ']', ',', '.', '-']);
             // `5 iterations` counts them; versions and times are no rounds.
             let fits = (1..1_000_000).contains(&n) && of.is_none_or(|of| of >= n);
-            if sure && ends && fits && (!aside || of.is_some() || begins) {
+            // `in an earlier run 3 of 3` counts what failed.
+            let counts = matches!(word, "run" | "test" | "loop" | "attempt") && is_sentence(front);
+            if sure && ends && fits && !counts && (!aside || of.is_some() || begins) {
                 return Some((n, of));
             }
         }
@@ -215,6 +217,7 @@ mod tests {
             ("mhi: Failed to set state: CYCLE(7) ret: -110 blocks suspend", None),
             ("Running 10 iterations with:", None),
             ("suspend 5 devices", None),
+            ("The board hung in 2 of 7 cycles of today, in an earlier run 4 of 4", None),
         ] {
             let round = match of(text) {
                 Some(Fact::Round(r)) => Some((r.number, r.of, r.end, r.by)),
