@@ -91,12 +91,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.extend(damaged(case, &stages, disk, list));
     }
     // What a port or a link did is told of the port, and a disk that went away as gone.
-    let told = |f: &Finding| {
+    let told = |f: &&Finding| {
         matches!(f.id, "disk-silent" | "disk-given-up" | "drive-gone" | "phase-device-lost")
     };
-    if out.iter().any(told) {
-        return;
-    }
+    let devices = out.iter().filter(told).flat_map(|f| &f.about.devices);
+    let devices: Vec<String> = devices.map(|d| d.name.clone()).collect();
+    others.retain(|o| !devices.iter().any(|d| may_be_behind(o.0, d)));
     // Of a bad medium requests fail: what is new is an error behind a sleep.
     let near = |list: &[Line<'_>]| {
         first_near(case, &stages, list).is_some_and(|(_, place, _)| place.is_near())
@@ -107,6 +107,22 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     });
     for (disk, list) in &others {
         out.extend(errors(case, &stages, disk, list));
+    }
+}
+
+/// Whether a disk may hang on `device`: a drive, a port, a host, an address. Disks of other kinds
+/// do not.
+fn may_be_behind(disk: &str, device: &str) -> bool {
+    const KINDS: [(&str, &str); 2] = [("nvme", "nvme"), ("mmcblk", "mmc")];
+    let number = |name: &str| name.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let of = KINDS.iter().find_map(|(front, host)| Some((number(disk.strip_prefix(front)?), host)));
+    let named = |front: &str| device.strip_prefix(front).map(number).filter(|n| !n.is_empty());
+    match of {
+        Some((own, &host)) => match named(host).or(named(&format!("{host}blk"))) {
+            Some(other) => own == other,
+            None => device.contains([':', '.']) && !device.starts_with("ata"),
+        },
+        None => KINDS.iter().all(|(front, host)| named(front).or(named(host)).is_none()),
     }
 }
 
@@ -204,6 +220,22 @@ mod tests {
             "nvme7n1: Read(0x2) @ LBA 88, 8 blocks, Invalid Field in Command (sct 0x0 / sc 0x2)",
         ];
         assert!(found(&none.map(|t| (1, t))).is_empty());
+    }
+
+    #[test]
+    fn errors_of_one_disk_do_not_hide_those_of_another() {
+        for (device, hides) in [
+            ("mmcblk1", &["mmcblk1", "mmcblk1boot0"][..]),
+            ("mmc1", &["mmcblk1", "mmcblk1boot0"]),
+            ("ata9.00", &["sdq", "sr0"]),
+            ("nvme7", &["nvme7n1"]),
+            ("0000:0b:00.0", &["mmcblk1", "mmcblk1boot0", "sdq", "sr0", "nvme7n1", "nvme8n1"]),
+        ] {
+            let disks = ["mmcblk1", "mmcblk1boot0", "sdq", "sr0", "nvme7n1", "nvme8n1"];
+            let hidden: Vec<&str> =
+                disks.into_iter().filter(|d| may_be_behind(d, device)).collect();
+            assert_eq!(hidden, hides, "{device}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(crate) mod columns;
 mod cpu;
 pub(crate) mod crash;
 mod damage;
+mod descent;
 mod died;
 mod disk;
 mod distrusted;
@@ -60,6 +61,7 @@ pub(crate) mod silent;
 mod source;
 mod spm;
 mod spun;
+mod stayed;
 mod stuck;
 mod swap;
 pub(crate) mod sync;
@@ -80,7 +82,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 60] = [
+pub(crate) const ALL: [Rule; 61] = [
     freezer::judge,
     listed::judge,
     abort::judge,
@@ -126,6 +128,7 @@ pub(crate) const ALL: [Rule; 60] = [
     distrusted::judge,
     unheard::judge,
     part::judge,
+    stayed::judge,
     patch::judge,
     columns::judge,
     powerstat::judge,

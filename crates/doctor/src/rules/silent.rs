@@ -133,7 +133,7 @@ const fn sign(words: &'static str, and: &'static str, what: &'static str) -> Sig
     Sign { words, and, what, sleeps: false }
 }
 
-const SIGNS: [Sign; 9] = [
+const SIGNS: [Sign; 16] = [
     // drivers/ufs/core/ufshcd.c:ufshcd_uic_hibern8_enter, 6.12.
     Sign {
         sleeps: true,
@@ -146,13 +146,30 @@ const SIGNS: [Sign; 9] = [
     sign("failed command: ", "", "failed a command"),
     // drivers/ata/libahci.c:ahci_error_intr.
     sign(CHANGED, "", "lost its link, or its link left a power state (PHY RDY changed)"),
-    // drivers/mmc/core/block.c, drivers/mmc/host/sdhci.c.
+    // drivers/ata/libata-eh.c:ata_eh_link_report, of a link or of a command that is not named.
+    sign("exception Emask 0x", "", "had an error of a command or of its link (exception)"),
+    // drivers/mmc/core/block.c, drivers/mmc/core/core.c, drivers/mmc/host/sdhci.c.
     sign("sending status command", "error -", "did not answer (status command)"),
+    sign("sending stop command", "error -", "did not answer (stop command)"),
+    sign(" whilst initialising ", "error -", "could not be started"),
     sign("Timeout waiting for hardware interrupt", "", "did not answer (no interrupt)"),
+    sign("Timeout waiting for hardware cmd interrupt", "", "did not answer (no interrupt)"),
+    sign("Internal clock never stabilised", "", "has a host whose clock did not start"),
+    sign("never completed.", "Reset 0x", "has a host that could not be reset"),
     sign("Card stuck being busy!", "", "stayed busy"),
     // drivers/nvme/host/pci.c:nvme_timeout, 4.12 to 7.3.
     sign(" timeout, ", " QID ", "did not answer a command in time"),
+    // drivers/nvme/host/core.c:nvme_configure_apst, 4.12 to 7.3.
+    sign("failed to set APST feature (", "", "did not take its table of power states (APST)"),
 ];
+
+/// Whether the exception at `at` is of a link on which something was plugged or woke: the message
+/// below it says what the host saw.
+fn changes_link(case: &Case, at: usize) -> bool {
+    let below = case.messages.get(at + 1);
+    case.messages[at].has("exception Emask 0x")
+        && below.is_some_and(|m| m.has("connection status changed") || m.has("PHY RDY changed"))
+}
 
 /// Of an error it ends its line; of a boot of old kernels the number of the interrupt follows.
 const CHANGED: &str = ", PHY RDY changed";
@@ -163,7 +180,7 @@ fn code(text: &str) -> Option<i32> {
         let end = w.find(|c: char| !c.is_ascii_digit()).unwrap_or(w.len());
         w[..end].parse::<i32>().ok().map(|n| -n)
     };
-    let words = ["error -", "errno=-", "ret = -", "ret=-"];
+    let words = ["error -", "errno=-", "ret = -", "ret=-", "feature (-"];
     words.iter().find_map(|w| error(text.split_once(w)?.1))
 }
 
@@ -193,7 +210,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             let all: Vec<(usize, &Message)> =
                 (at..).zip(&case.messages[at..]).filter(|m| same(m.1)).collect();
             let Some((shown, place, before)) = first_near(case, stages, &all) else { continue };
-            // A link that comes up changes.
+            // A link that comes up changes, and libata may see that as an error of it.
+            let changes = sign.words == CHANGED || changes_link(case, at);
             let up = match place {
                 Place::Inside(_) => true,
                 Place::Behind(t) => t.is_none_or(|t| t <= COMES_UP),
@@ -203,7 +221,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             let known = |f: &Finding| {
                 f.about.devices.iter().any(|d| [stem, &device.name].contains(&d.name.as_str()))
             };
-            if sign.words == CHANGED && up || out.iter().any(known) {
+            if changes && up || out.iter().any(known) {
                 continue;
             }
             told.insert(key.to_owned());
@@ -326,6 +344,23 @@ mod tests {
         let of_nvme = "nvme7 (nvme) did not answer a command in time 2 times, 2.0 s after the \
                        resume. It did so before that sleep, too.";
         assert!(both[1].contains(of_nvme), "{both:?}");
+        for line in [
+            "mmc7: Timeout waiting for hardware cmd interrupt.",
+            "mmc7: Internal clock never stabilised.",
+            "mmc7: Reset 0x4 never completed.",
+            "mmc7: error -110 whilst initialising SD card",
+            "mmcblk7: error -110 sending stop command, card status 0xc00",
+            "ata9.00: exception Emask 0x0 SAct 0x0 SErr 0x0 action 0x0 frozen",
+            "nvme nvme7: failed to set APST feature (-19)",
+        ] {
+            assert_eq!(slept(&[(106_000, line)]).len(), 1, "{line}");
+            assert_eq!(ids(&[line]).len(), 1, "{line}");
+        }
+        let both = [
+            (106_000, "ata9: exception Emask 0x10 SAct 0x0 SErr 0x4050000 action 0xe frozen"),
+            (106_000, "ata9: irq_stat 0x00400040, connection status changed"),
+        ];
+        assert!(slept(&both).is_empty());
         // A link that comes up changes; later it does not of itself.
         let changed = "ata9: irq_stat 0x00400000, PHY RDY changed";
         assert!(slept(&[(106_000, changed)]).is_empty());
