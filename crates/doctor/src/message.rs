@@ -18,7 +18,7 @@ pub enum Trust {
 
 impl Trust {
     /// Whether it counts as the word of a kernel.
-    pub(crate) fn is_of_a_kernel(self) -> bool {
+    pub fn is_of_a_kernel(self) -> bool {
         matches!(self, Trust::Logged | Trust::Shown)
     }
 }

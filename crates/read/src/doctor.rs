@@ -182,7 +182,9 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     quoted.sort_unstable();
     doubled.extend(if quotes { klog::again(bytes) } else { Vec::new() });
     doubled.sort_unstable();
-    whole_logs(&mut messages);
+    // Examples are quoted too, and are no log whatever stands in them.
+    let reply = |m: &Message| quoted.binary_search(&m.line).is_ok() && !examples.has(m.line, false);
+    whole_logs(&mut messages, reply);
     // The core's own words without their time, word for word.
     let told = |m: &Message| m.trust == Trust::Prose && m.text.starts_with("PM: ");
     let known = |m: &Message| formats::all().recognise(&m.text).is_some();
@@ -348,13 +350,35 @@ impl Listener<'_> {
 
 /// Lines without a time that stand close together count as a log if enough of them are
 /// what the core says once a sleep, which nobody types one below the other:
-/// `dmesg --notime`, `journalctl -o cat`.
-fn whole_logs(messages: &mut [Message]) {
-    let bare = |m: &Message| m.trust == Trust::Prose;
+/// `dmesg --notime`, `journalctl -o cat`; and those from the first to the last of three with the
+/// core's mark. Those of a `reply` do where they are all that the text has of a sleep.
+fn whole_logs(messages: &mut [Message], reply: impl Fn(&Message) -> bool) {
+    const MANY: usize = 3;
+    let marked = |m: &Message| m.text.starts_with("PM: ") || m.has(": PM: ");
+    let core = |m: &Message| marked(m) || MARKS.iter().any(|mark| m.says(mark));
+    let alone = !messages.iter().any(|m| core(m) && m.trust.is_of_a_kernel());
+    let bare = |m: &Message| match m.trust {
+        Trust::Prose => true,
+        Trust::Quoted => alone && reply(m),
+        _ => false,
+    };
     for run in messages.chunk_by_mut(|a, b| bare(a) && bare(b) && a.line.abs_diff(b.line) == 1) {
-        let said = || MARKS.iter().filter(|mark| run.iter().any(|m| m.says(mark))).count();
-        if bare(&run[0]) && said() >= 3 {
-            run.iter_mut().for_each(|m| m.trust = Trust::Shown);
+        if !bare(&run[0]) {
+            continue;
+        }
+        let said = MARKS.iter().filter(|mark| run.iter().any(|m| m.says(mark))).count();
+        let whole = said >= MANY && run[0].trust == Trust::Prose;
+        let (first, last) = (run.iter().position(core), run.iter().rposition(core));
+        let block = match (first, last) {
+            _ if whole => Some(0..run.len()),
+            (Some(first), Some(last)) => {
+                let many = run.iter().filter(|m| core(m)).count() >= MANY;
+                many.then_some(first..last + 1)
+            }
+            _ => None,
+        };
+        for m in block.map(|b| &mut run[b]).into_iter().flatten() {
+            m.trust = Trust::Shown;
         }
     }
 }
