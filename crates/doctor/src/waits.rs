@@ -392,7 +392,13 @@ fn counted(text: &str) -> Option<Ns> {
             i64::try_from(value).ok()?.checked_mul(thousandth)
         })
     };
-    ready().or_else(worded).map(Ns)
+    // drivers/thermal/intel/intel_pch_thermal.c:pch_wpt_suspend, 5.13 to 7.3.
+    let delayed = || {
+        let (before, _) = text.split_once(" ms delay")?;
+        let (_, ms) = before.rsplit_once(" after ")?;
+        ms.parse::<i64>().ok()?.checked_mul(1_000_000)
+    };
+    ready().or_else(worded).or_else(delayed).map(Ns)
 }
 
 #[cfg(test)]
@@ -463,6 +469,17 @@ mod tests {
             (7_000_010, "OOM killer enabled."),
         ]);
         assert_eq!(list, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_delay_that_a_driver_counts_is_certain() {
+        let list = told(&[
+            (0, "PM: suspend entry (s2idle)"),
+            (5, "printk: Suspending console(s) (use no_console_suspend to debug)"),
+            (9_905, "elm_thermal 0000:00:0b.0: board is cool [41C] after 9800 ms delay"),
+            (9_950, "ACPI: EC: interrupt blocked"),
+        ]);
+        assert_eq!(list, ["0000:00:0b.0 suspend not_ready 9800 certain"]);
     }
 
     #[test]

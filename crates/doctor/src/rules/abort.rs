@@ -3,6 +3,7 @@
 use super::cpu;
 use super::ended::device_failed;
 use super::host::NEAR;
+use super::inner;
 use super::libc::{EBUSY, is_code};
 use super::source::is_of_a_program;
 use super::{host, stuck, thaw};
@@ -294,8 +295,19 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
     let mut evidence = lines(awake.map(|a| a.0));
     evidence.extend(lines(g.messages.iter().copied()));
     let awake = awake.map(|a| a.1);
-    let f = device_failed(device(g), g.error, g.messages.len(), is_usb(g), awake);
-    let port = if awake.is_none() && g.error == -EBUSY { port(case, g) } else { None };
+    let at =
+        case.messages.iter().position(|m| g.messages.first().is_some_and(|f| f.line == m.line));
+    let before = &case.messages[at.unwrap_or(0).saturating_sub(NEAR)..at.unwrap_or(0)];
+    let callback = inner::callback(before, g.error).filter(|_| g.driver.is_empty());
+    let driver = callback.as_ref().map_or(g.driver, |(_, f)| &f.module);
+    let device = Device { driver: driver.to_string(), ..device(g) };
+    let mut f = device_failed(device, g.error, g.messages.len(), is_usb(g), awake);
+    if let Some((m, frame)) = &callback {
+        f.sentence += &format!(" Its driver's callback is {}.", frame.function);
+        f = f.of_function(Some(&frame.function));
+        evidence.extend(lines([*m]));
+    }
+    let port = if awake.is_none() && g.error == -EBUSY { port(at, case, g) } else { None };
     let f = match port {
         Some((m, port)) => at_port(f, m, port),
         None => f,
@@ -305,9 +317,8 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
 
 /// `Port change event, 1-10, id 15, portsc: 0x202a0`: the port of a host controller that had
 /// an event before the controller refused (drivers/usb/host/xhci-ring.c:handle_port_status).
-fn port<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
-    let at =
-        case.messages.iter().position(|m| g.messages.first().is_some_and(|f| f.line == m.line))?;
+fn port<'a>(at: Option<usize>, case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
+    let at = at?;
     case.messages[at.saturating_sub(NEAR)..at].iter().rev().find_map(|m| {
         let (who, rest) = m.text.split_once(": Port change event, ")?;
         let port = rest.split([',', ' ']).next()?;

@@ -11,6 +11,7 @@ pub(crate) mod columns;
 mod cpu;
 pub(crate) mod crash;
 mod damage;
+mod delay;
 mod descent;
 mod died;
 mod disk;
@@ -28,6 +29,7 @@ mod hibernation;
 mod host;
 pub(crate) mod hung;
 mod image;
+mod inner;
 pub(crate) mod irq;
 pub(crate) mod knob;
 mod lan;
@@ -82,7 +84,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 61] = [
+pub(crate) const ALL: [Rule; 62] = [
     freezer::judge,
     listed::judge,
     abort::judge,
@@ -114,6 +116,7 @@ pub(crate) const ALL: [Rule; 61] = [
     source::judge,
     night::judge,
     image::judge,
+    delay::judge,
     pause::judge,
     callback::judge,
     drive::judge,

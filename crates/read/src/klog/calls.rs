@@ -178,8 +178,8 @@ fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
         return (tail.is_empty() || number(tail).is_some() || tail.starts_with(b"usec"))
             .then_some(Line::Cut);
     };
-    let usecs = number(digits)?;
-    let head = unranked(&text[..at], digits);
+    let usecs = number(digits.trim_ascii_start())?;
+    let head = unranked(text[..at].trim_ascii_end(), digits);
     if let Some(device) = head.strip_prefix(b"call ") {
         let owner = device.strip_suffix(b"+")?;
         return Some(Line::Return { owner, function: b"", error, usecs, form: Form::Device });
@@ -259,8 +259,11 @@ fn remarked(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 /// `DRV DEV: PM: FN` or `DRV DEV: FN` taken apart.
 fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
-    if let Some(at) = text::rfind(head, b": PM: ") {
-        return Some((&head[..at], bare(&head[at + b": PM: ".len()..]), Form::FunctionPm));
+    // Whoever shows a few of them may have set their columns one below the other.
+    if let Some(at) = text::rfind(head, b" PM: ")
+        && let Some(owner) = head[..at].trim_ascii_end().strip_suffix(b":")
+    {
+        return Some((owner, bare(&head[at + b" PM: ".len()..]), Form::FunctionPm));
     }
     let at = text::rfind(head, b": ")?;
     let function = &head[at + 2..];
@@ -382,6 +385,17 @@ mod tests {
         assert_eq!(row("4567 drv 1-1: f_s+0x0/0x10 4567 usecs"), is("drv 1-1", "f_s", 4567));
         let text = b"4567 drv 1-1: f_s+0x0/0x10 returned 0 after 4567 usecs";
         assert!(matches!(parse(text), Some(Line::Return { owner: b"drv 1-1", .. })));
+        let columns = "drv 1-1:        PM: f_s     returned 0 after     4567 usecs";
+        assert!(matches!(
+            parse(columns.as_bytes()),
+            Some(Line::Return {
+                owner: b"drv 1-1",
+                function: b"f_s",
+                usecs: 4567,
+                form: Form::FunctionPm,
+                ..
+            })
+        ));
         assert_eq!(parse(b"tsc: it took 12 usecs"), None);
         assert_eq!(parse(b"rtc: took 12 usecs"), None);
         assert_eq!(parse(b"pci 0000:00:02.0: fixup_x+0x0/0x20 took 12 usecs"), None);

@@ -39,7 +39,10 @@ impl Examples {
     pub(crate) fn of(text: &[u8]) -> Examples {
         const ANY: [&[u8]; 7] =
             [b"ou ", b"such as", b"xample", b"instance", b"e.g.", b"[PATCH", b"+++ "];
-        let any = || ANY.iter().chain(&WOULD).any(|w| memchr::memmem::find(text, w).is_some());
+        let seeks = SEEKS.map(str::as_bytes);
+        let any = || {
+            ANY.iter().chain(&WOULD).chain(&seeks).any(|w| memchr::memmem::find(text, w).is_some())
+        };
         if text.len() > LONGEST || !any() {
             return Examples::default();
         }
@@ -218,6 +221,28 @@ fn is_patch(text: &[u8]) -> bool {
 const WOULD: [&[u8]; 5] =
     [b"would print", b"would look", b"would say", b"look like", b"healthy machine"];
 
+/// What programs do with the words of a log.
+const SEEKS: [&str; 9] = [
+    "expects ",
+    "matches ",
+    "parses ",
+    "looks for ",
+    "searches for ",
+    "greps for ",
+    "waits for ",
+    "filters for ",
+    "triggers on ",
+];
+
+/// Whether a sentence says what a program looks for in a log: its words, and no log.
+fn is_sought(said: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "string", "strings", "pattern", "patterns", "message", "messages", "line", "lines", "text",
+    ];
+    let behind = SEEKS.iter().find_map(|s| said.split_once(s)).map_or("", |s| s.1);
+    behind.split(|c: char| !c.is_alphanumeric()).any(|w| WORDS.contains(&w))
+}
+
 /// What the last sentence of `said` announces. Who speaks of himself has seen it.
 fn cue(said: &str) -> Option<Cue> {
     let said = said.to_lowercase().replace("e.g.", "for example");
@@ -226,6 +251,9 @@ fn cue(said: &str) -> Option<Cue> {
     let said = ends.map_or(said, |e| &said[e + 2..]);
     if said.is_empty() || said.ends_with(['.', '!', '?']) {
         return None;
+    }
+    if is_sought(said) {
+        return Some(Cue::OneOfMany);
     }
     let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '\'');
     // `If you have an idea, here is the log:` announces what happened.
@@ -288,6 +316,11 @@ mod tests {
         let healthy =
             "and read the log, which on a healthy machine looks so:\n\n    [    1.000000] foo";
         assert_eq!(lines(healthy), (vec![3], vec![3]));
+        let sought = "Our test looks for these lines and fails without:\n\nfoo 1-1: failed\n";
+        assert_eq!(lines(sought).0, [3], "{sought}");
+        let matched = "The parser matches this string\n\n    foo 1-1: failed\n\nin a journal.";
+        assert_eq!(lines(matched), (vec![3], vec![]));
+        assert_eq!(lines("The driver waits for the link:\n\n    foo 1-1: failed\n"), none);
         // Who speaks of himself has seen it, and a sentence that ends announces nothing.
         assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("Often the log would print no more:\n\n    foo 1-1: failed\n"), none);

@@ -79,7 +79,7 @@ fn mediatek(line: &[u8]) -> Option<Who<'_>> {
     let head = &line[..line.len().min(12)];
     let open = memchr::memchr(b'(', head)?;
     let close = memchr::memchr(b')', head)?;
-    let odd = |b: &u8| !matches!(b, b'<' | b'>' | b'.' | b'-' | b'0'..=b'9');
+    let odd = |b: &u8| !matches!(b, b'<' | b'>' | b'.' | b'-' | b'*' | b'0'..=b'9');
     let cpu = line.get(open + 1..close).and_then(whole)?;
     let inside = line[close + 1..].strip_prefix(b"[")?;
     let end = memchr::memchr(b']', &inside[..inside.len().min(40)])?;
