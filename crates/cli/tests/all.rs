@@ -45,6 +45,7 @@ mod reality;
 mod record;
 mod redact;
 mod replay;
+mod requests;
 mod screens;
 mod search;
 mod show;

@@ -16,6 +16,7 @@ use crate::rules::patch::{MEASURED, SHARES};
 use crate::rules::powerstat::POWERSTAT;
 use crate::rules::reset::NOT_FOUND;
 use crate::rules::wake;
+use crate::rules::way::logind::ASKED;
 use crate::rules::way::network::{DOWN, TOLD};
 use crate::whole::WholeWay;
 use dormouse_base::time::Ns;
@@ -255,7 +256,7 @@ impl Report {
             });
         }
         Some(match (f.id, f.level, not_judged) {
-            (ALARM, Level::Note, _) | (WAKER | ACTIVE | TOLD | WOKE, Level::Note, None) => {
+            (ALARM, Level::Note, _) | (WAKER | ACTIVE | TOLD | ASKED | WOKE, Level::Note, None) => {
                 First::Answer(f)
             }
             (HELD | DRIVER, Level::Note, None) => First::Answer(f),

@@ -205,8 +205,9 @@ fn a_log_that_stands_newest_first_has_its_way_down_and_its_length() {
 #[test]
 fn a_hook_and_a_unit_own_the_time_before_the_line_that_ends_them_on_both_ways() {
     let text = "2031-02-03T22:00:00.100000+0100 elm systemd-logind[9]: The system will suspend now!\n\
-        2031-02-03T22:00:00.200000+0100 elm systemd-sleep[70]: Entering sleep state 'suspend'...\n\
+        2031-02-03T22:00:00.200000+0100 elm systemd[1]: Starting systemd-suspend.service - System Suspend...\n\
         2031-02-03T22:00:09.200000+0100 elm (sd-executor)[71]: /usr/lib/systemd/system-sleep/oak succeeded.\n\
+        2031-02-03T22:00:09.200000+0100 elm systemd-sleep[70]: Entering sleep state 'suspend'...\n\
         2031-02-03T22:00:09.300000+0100 elm kernel: PM: suspend entry (s2idle)\n\
         2031-02-04T06:00:00.100000+0100 elm kernel: PM: suspend exit\n\
         2031-02-04T06:00:00.200000+0100 elm systemd-sleep[70]: System returned from sleep operation 'suspend'.\n\

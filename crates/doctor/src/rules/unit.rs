@@ -2,11 +2,12 @@
 
 use super::libc::{self, EBUSY};
 use super::swap;
+use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::{Message, Trust};
-use crate::stage::passed;
+use crate::stage::{ends_sleep, passed};
 use crate::way::Kind;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -110,7 +111,8 @@ const NEEDED: usize = 40;
 
 /// A unit that the sleep needs failed, so systemd did not start it (src/core/job.c: `Dependency
 /// failed for %s.`, which does not name the unit: it is the one that failed last before). Whether
-/// one did.
+/// one did. The target of a sleep falls in the same words when the unit that asks the kernel
+/// fails itself (units/suspend.target: `Requires=systemd-suspend.service`): that sleep was tried.
 fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
     const FAILED: &str = "Dependency failed for ";
     let of = |m: &Message| {
@@ -119,26 +121,79 @@ fn needed(case: &Case, out: &mut Vec<Finding>) -> bool {
         let what = what.strip_prefix("System ").unwrap_or(what);
         UNITS.iter().find(|u| u.1 == what).map(|u| u.0)
     };
-    let said = case.messages.having(FAILED).find_map(|(at, m)| Some((at, m, of(m)?)));
-    let Some((at, m, unit)) = said else { return false };
-    let above = || case.messages[at.saturating_sub(NEEDED)..at].iter().rev();
-    let result = |x: &&Message| x.has(".service: Failed with result ");
-    let Some(failed) = above().find(result) else { return false };
-    let name = failed.text.split(".service: Failed").next().unwrap_or_default();
-    let name = format!("{}.service", name.rsplit(' ').next().unwrap_or(name));
-    let exit = above().find(|x| x.has("code=") && x.text.contains(&name));
+    fn service(m: &Message) -> String {
+        let name = m.text.split(".service: Failed").next().unwrap_or_default();
+        format!("{}.service", name.rsplit(' ').next().unwrap_or(name))
+    }
+    let above = |at: usize| case.messages[at.saturating_sub(NEEDED)..at].iter().rev();
+    let found = case.messages.having(FAILED).find_map(|(at, m)| {
+        let unit = of(m)?;
+        let failed = above(at).find(|x| x.has(".service: Failed with result "))?;
+        let name = service(failed);
+        (!is_a_sleep(&name)).then_some((at, m, unit, failed, name))
+    });
+    let Some((at, m, unit, failed, name)) = found else { return false };
+    let exit = above(at).find(|x| x.has("code=") && x.text.contains(&name));
     let how = exit.and_then(|x| x.after("status=")).map_or(String::new(), |s| {
         let end = s.find([',', ' ', ')']).unwrap_or(s.len());
         format!(" (status {})", s[..end].trim())
     });
+    // What a target needs may fail behind the sleep too.
+    let near = |x: &&Message| passed(x, m).is_none_or(|t| t <= NEAR);
+    let asked = above(at).filter(near).find(|x| ASKED.iter().any(|w| x.has(w)));
+    let so = match asked {
+        None => format!(
+            "did not start the sleep ({unit}), because something that it needs failed: no kernel was asked."
+        ),
+        Some(x) => format!(
+            "says that something which the sleep ({unit}) needs failed. The sleep itself had begun: \"{}\".",
+            behind_program(&x.text)
+        ),
+    };
     let f = Finding::new(("write-refused", Area::Abort, Level::Broken), Confidence::Likely)
-        .says(format!(
-            "{name} failed{how}, and right behind it systemd did not start the sleep ({unit}), because something that it needs failed: no kernel was asked."
-        ))
+        .says(format!("{name} failed{how}, and right behind it systemd {so}"))
         .look(format!("See why: journalctl -b -u {name}. A unit that need not stop a sleep is wanted by it (WantedBy=), and not required."))
-        .shown_by(lines(exit.into_iter().chain([failed, m])));
+        .shown_by(lines(exit.into_iter().chain([failed, m]).chain(asked)));
     out.push(f);
     true
+}
+
+/// What is of one sleep stands so close together.
+const NEAR: Ns = Ns::from_ms(60_000);
+
+/// Words of a kernel or of systemd-sleep that the kernel was asked (kernel/power/suspend.c,
+/// hibernate.c; systemd, src/sleep/sleep.c, 183 to 257).
+const ASKED: [&str; 7] = [
+    "suspend entry (",
+    "suspend exit",
+    "hibernation entry",
+    "hibernation exit",
+    "Performing sleep operation",
+    "Entering sleep state",
+    "]: Suspending system...",
+];
+
+/// The words of a line without the program that wrote it.
+fn behind_program(text: &str) -> &str {
+    text.split_once("]: ").map_or(text, |t| t.1).trim()
+}
+
+/// The line in which the kernel is back from the last sleep before `m`, right before it.
+fn back_before<'a>(case: &'a Case, m: &Message) -> Option<(&'a Attempt, &'a Message)> {
+    let before = |a: &&Attempt| a.closed && !a.inside && case.messages[a.first].line < m.line;
+    let last = case.attempts.iter().rev().find(before)?;
+    let exit = case.of(last).iter().rfind(|x| x.trust.is_of_a_kernel() && ends_sleep(x))?;
+    let near = passed(exit, m).map_or(m.line - exit.line.min(m.line) <= 20, |t| t <= NEAR);
+    (exit.line < m.line && near).then_some((last, exit))
+}
+
+/// Whether the unit that asked for a sleep failed right behind it: what stands between its begin
+/// and its end is no night. One that sleeps twice may have slept once.
+pub(super) fn failed_behind(case: &Case, attempt: &Attempt) -> bool {
+    let of = |(m, unit): &(&Message, &str)| {
+        *unit != UNITS[0].0 && back_before(case, m).is_some_and(|b| b.0.first == attempt.first)
+    };
+    failed_units(case).iter().any(of)
 }
 
 /// A program that went on when the unit of a sleep was stopped: its name, its number and the line (systemd, src/core/unit.c: `Unit process %i (%s) remains running after unit
@@ -282,20 +337,44 @@ fn is_not_offered(why: &str) -> bool {
     why.starts_with("Sleep verb ") && why.contains("not supported")
 }
 
+/// Who did not do what was asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By<'a> {
+    Logind,
+    /// systemd refused to start this target.
+    Start(&'a str),
+    /// systemd gave this target up, for a unit that it needs.
+    Job(&'a str),
+}
+
 /// Answers to requests of one kind with one reason.
 struct Answer<'a> {
     first: &'a Message,
     hibernates: bool,
+    by: By<'a>,
     why: &'a str,
     times: usize,
 }
 
 impl Answer<'_> {
     fn sentence(&self) -> String {
-        let Answer { first, hibernates, why, times } = self;
+        let Answer { first, hibernates, by, why, times } = self;
         let who = if first.has(VIA[1]) { "elogind" } else { "logind" };
         let what = if *hibernates { "hibernate the machine" } else { "put the machine to sleep" };
         let often = say::and_times(*times);
+        match by {
+            By::Start(target) => {
+                return format!(
+                    "systemd refused to start {target}{often}: \"{why}\". No kernel was asked by that."
+                );
+            }
+            By::Job(target) => {
+                return format!(
+                    "systemd could not {what}{often}: a unit that {target} needs failed. Whether that is the one which asks the kernel, this line does not tell."
+                );
+            }
+            By::Logind => {}
+        }
         match () {
             () if is_unanswered(why) => format!(
                 "{who} gave no answer to the request to {what}{often}: \"{why}\". Whether the kernel was asked, that line does not tell."
@@ -309,6 +388,9 @@ impl Answer<'_> {
 
     fn advice(&self) -> &'static str {
         match () {
+            () if matches!(self.by, By::Job(_)) => {
+                "The journal of that moment names the unit and what it said: journalctl -b -e, systemctl --failed."
+            }
             () if is_not_offered(self.why) && !self.hibernates => {
                 "See cat /sys/power/state: without mem and freeze this kernel offers no suspend, as on some boards, in containers and in virtual machines; that is no fault of the hardware. If one is there, see AllowSuspend= and its like in /etc/systemd/sleep.conf."
             }
@@ -323,6 +405,65 @@ impl Answer<'_> {
     }
 }
 
+/// What a request that came to nothing has: of logind (see `answered`), and of the first versions
+/// of systemctl that asked it (src/systemctl/systemctl.c:reboot_with_logind: "Failed to execute
+/// operation: %s"), of a target that was to be started (start_unit_one: "Failed to start %s: %s")
+/// or waited for (src/shared/bus-unit-util.c:check_wait_response, 209 to 257: "A dependency job
+/// for %s failed. See 'journalctl -xe' for details.").
+const REQUESTS: [&str; 6] = [
+    "Call to ",
+    VIA[0],
+    VIA[1],
+    "Failed to execute operation: ",
+    ".target: ",
+    "A dependency job for ",
+];
+
+/// What a line says of such a request: whether of an image, who did not do it, and why.
+fn said<'a>(case: &Case, at: usize, m: &'a Message) -> Option<(bool, By<'a>, &'a str)> {
+    const VERBS: [&str; 7] = [
+        "Suspend",
+        "Hibernate",
+        "HybridSleep",
+        "SuspendThenHibernate",
+        "Sleep",
+        "suspend",
+        "hibernate",
+    ];
+    let text = m.text.trim();
+    let hibernates = |what: &str| what.contains("ibernate");
+    let target = |name: &'a str| {
+        let is = name.strip_suffix(".target").is_some_and(|n| UNITS.iter().any(|u| u.0 == n));
+        is.then_some(name)
+    };
+    let called = text.strip_prefix("Call to ").and_then(|r| r.split_once(" failed: "));
+    let asked = || {
+        let request = text.strip_prefix("Failed to ")?;
+        VIA.iter().find_map(|via| request.split_once(via))
+    };
+    if let Some((verb, why)) = called.or_else(asked) {
+        let is = VERBS.contains(&verb) && !why.is_empty();
+        return is.then_some((hibernates(verb), By::Logind, why));
+    }
+    if let Some(job) = text.strip_prefix("A dependency job for ") {
+        let name = target(job.split_once(" failed.")?.0)?;
+        return Some((hibernates(name), By::Job(name), ""));
+    }
+    if let Some((name, why)) =
+        text.strip_prefix("Failed to start ").and_then(|r| r.split_once(": "))
+    {
+        let name = target(name)?;
+        return (!why.is_empty()).then_some((hibernates(name), By::Start(name), why));
+    }
+    // `systemctl enable` fails in the same words.
+    let why = text.strip_prefix("Failed to execute operation: ")?;
+    let mut above = case.messages[at.saturating_sub(COMMAND)..at].iter().rev();
+    let command = above.find_map(|m| m.after("systemctl ")).map_or("", |c| c.trim());
+    let verb = command.split(' ').next().unwrap_or_default();
+    let of_sleep = UNITS.iter().any(|u| u.0 == verb) || why.starts_with("Sleep verb ");
+    (of_sleep && !why.is_empty()).then_some((hibernates(verb), By::Logind, why))
+}
+
 /// What `systemctl` prints of a request that logind refused
 /// (systemd, src/systemctl/systemctl-logind.c: "Call to %s failed: %s" and "Failed to %s system
 /// via logind: %s"; elogind's elogind_reboot has its own name there): no unit was started for it, unless
@@ -333,34 +474,15 @@ fn answered(case: &Case, out: &mut Vec<Finding>) {
     {
         return;
     }
-    const VERBS: [&str; 7] = [
-        "Suspend",
-        "Hibernate",
-        "HybridSleep",
-        "SuspendThenHibernate",
-        "Sleep",
-        "suspend",
-        "hibernate",
-    ];
-    fn said(text: &str) -> Option<(&str, &str)> {
-        let text = text.trim();
-        let called = text.strip_prefix("Call to ").and_then(|r| r.split_once(" failed: "));
-        let asked = || {
-            let request = text.strip_prefix("Failed to ")?;
-            VIA.iter().find_map(|via| request.split_once(via))
-        };
-        called.or_else(asked).filter(|(verb, why)| VERBS.contains(verb) && !why.is_empty())
-    }
-    let words = ["Call to ", VIA[0], VIA[1]];
     let mut answers: Vec<Answer<'_>> = Vec::new();
     let mut refusal = None;
-    for (_, first) in case.messages.having_any(&words) {
-        let Some((verb, why)) = said(&first.text) else { continue };
-        let hibernates = verb.contains("ibernate");
+    for (at, first) in case.messages.having_any(&REQUESTS) {
+        let Some((hibernates, by, why)) = said(case, at, first) else { continue };
         refusal = Some(first);
-        match answers.iter_mut().find(|a| a.hibernates == hibernates && a.why == why) {
+        let same = |a: &&mut Answer<'_>| a.hibernates == hibernates && a.why == why && a.by == by;
+        match answers.iter_mut().find(same) {
             Some(same) => same.times += 1,
-            None => answers.push(Answer { first, hibernates, why, times: 1 }),
+            None => answers.push(Answer { first, hibernates, by, why, times: 1 }),
         }
     }
     let Some(last) = answers.last() else { return };
@@ -562,13 +684,23 @@ fn of_units(case: &Case, units: &[(&Message, &str)], out: &mut Vec<Finding>) {
             _ => format!("{}stood in its way.", crate::reason::NONE),
         },
     };
+    let back = units.iter().find_map(|u| back_before(case, u.0));
+    let tried = back.map_or(String::new(), |(a, exit)| {
+        let after = passed(&case.messages[a.first], exit).filter(|t| *t > Ns::ZERO);
+        let after = after.map_or(String::new(), |t| format!(" {} later", say::span(t)));
+        format!(
+            " The kernel was asked (line {}) and was back{after} (line {}).",
+            case.messages[a.first].line, exit.line
+        )
+    });
     let f = Finding::new(rule, Confidence::Likely)
         .says(format!(
-            "systemd could not put the machine to sleep ({unit}){}. {why}",
+            "systemd could not put the machine to sleep ({unit}){}.{tried} {why}",
             say::and_times(units.len())
         ))
         .times(units.len())
         .shown_by(lines(units.iter().map(|u| u.0)))
+        .shown_by(lines(back.map(|b| b.1)))
         .shown_by(lines(end.map(|e| e.message).into_iter().chain(last)))
         .shown_by(lines(remains.map(|r| r.2)));
     let errno = reason.map(|r| r.1).or(status);

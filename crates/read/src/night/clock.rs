@@ -7,26 +7,33 @@ use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
 /// What begins a sleep in a log, and what ends it: the kernel's lines, and those of
-/// systemd-sleep (src/sleep/sleep.c), which hibernates with the same words. Tasks are started
-/// again last.
-const MARKS: [(&[u8], bool); 8] = [
+/// systemd-sleep (src/sleep/sleep.c: `Suspending system...` of its first versions, `Entering sleep
+/// state` of 245 to 254), which hibernates with the same words. Tasks are started again last.
+const MARKS: [(&[u8], bool); 12] = [
     // logind (src/login/logind-action.c), where somebody left the kernel's word out.
     (b"The system will suspend now", true),
     (b"suspend entry", true),
     (b"Performing sleep operation 'suspend", true),
+    (b"Entering sleep state 'suspend", true),
+    (b"]: Suspending system...", true),
     (b"suspend exit", false),
     (b"hibernation entry", true),
     (b"hibernation exit", false),
     (b"System returned from sleep operation 'suspend", false),
+    (b"System returned from sleep state", false),
+    (b"]: System resumed.", false),
     (b"Restarting tasks", false),
 ];
 
 /// What each of these lines has: most lines of a long log have none.
-static COMMON: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+static COMMON: LazyLock<[Finder<'static>; 8]> = LazyLock::new(|| {
     [
         &b"suspend e"[..],
         b"hibernation e",
         b"sleep operation",
+        b"sleep state",
+        b"Suspending system...",
+        b"System resumed.",
         b"Restarting tasks",
         b"will suspend now",
     ]

@@ -78,7 +78,7 @@ const VIRTUAL: [&str; 20] = [
 ];
 
 /// What lines say: the first that fits counts.
-const WORDS: [(&str, Kind); 85] = [
+const WORDS: [(&str, Kind); 91] = [
     ("dormouse: mark ", Kind::App),
     ("Delay lock is active", Kind::Lock),
     ("Failed to freeze unit", Kind::NotFrozen),
@@ -90,6 +90,8 @@ const WORDS: [(&str, Kind); 85] = [
     ("Failed to suspend system via elogind", Kind::Refused),
     ("Failed to hibernate system via elogind", Kind::Refused),
     ("Performing sleep operation", Kind::Sleeps),
+    // systemd-sleep of 245 to 254 (src/sleep/sleep.c:execute).
+    ("Entering sleep state '", Kind::Sleeps),
     ("systemd-sleep: Suspending system", Kind::Sleeps),
     ("]: Suspending system...", Kind::Sleeps),
     ("]: Hibernating system...", Kind::Sleeps),
@@ -107,11 +109,17 @@ const WORDS: [(&str, Kind); 85] = [
     ("The system will suspend now", Kind::Asked),
     ("The system will hibernate now", Kind::Asked),
     ("The system will suspend and", Kind::Asked),
+    ("The system will hibernate and", Kind::Asked),
     ("Lid closed", Kind::Asked),
     ("Lid opened", Kind::Opened),
     ("Power key pressed", Kind::Asked),
     ("Suspend key pressed", Kind::Asked),
+    ("Hibernate key pressed", Kind::Asked),
     ("Suspending...", Kind::Asked),
+    // logind-action.c, to 249.
+    ("Suspending, then hibernating", Kind::Asked),
+    ("Hibernating and suspending...", Kind::Asked),
+    ("]: Hibernating...", Kind::Asked),
     ("Finished systemd-suspend", Kind::Ended),
     ("Finished systemd-hibernate", Kind::Ended),
     ("Finished System Suspend", Kind::Ended),

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, seconds, timekeeping};
 use crate::night::{Fact, Item};
-use crate::rules::{abort, wake};
+use crate::rules::{abort, unit, wake};
 use crate::stage::passed;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;
@@ -53,6 +53,33 @@ fn user<'a>(case: &'a Case, line: u64) -> Option<(&'static str, &'a Step)> {
         _ => None,
     };
     steps.iter().filter(near).find_map(by)
+}
+
+/// A lid that was closed before the sleep that begins in a line, and that somebody opened only long
+/// behind the return: the words, and the two lines.
+fn shut(case: &Case, line: u64) -> Option<(String, [&Step; 2])> {
+    let steps = &case.way.steps;
+    let back = steps.iter().position(|s| s.kind == Kind::Back && s.line > line)?;
+    let (before, rest) = steps.split_at(back);
+    let back = &steps[back];
+    let of_lid = |s: &&Step| s.run == back.run && (s.kind == Kind::Opened || is_shut(s));
+    let closed = before.iter().rfind(of_lid).filter(|s| is_shut(s) && s.line <= line)?;
+    let same_night = |s: &&Step| s.run == back.run && !matches!(s.kind, Kind::Sleeps | Kind::Entry);
+    let opened = rest.iter().take_while(same_night).find(of_lid).filter(|s| !is_shut(s))?;
+    let ms = opened.ms - back.ms;
+    (ms > TOGETHER + opened.grain).then(|| {
+        let words = format!(
+            " The lid, closed before it (line {}), was opened only {} after the return (line {}): something else woke it.",
+            closed.line,
+            span(ms),
+            opened.line
+        );
+        (words, [closed, opened])
+    })
+}
+
+fn is_shut(s: &Step) -> bool {
+    s.kind == Kind::Asked && s.text.contains("Lid closed")
 }
 
 /// A sleep that was ordered for a time, and was over long before.
@@ -208,6 +235,34 @@ fn jumped(case: &Case) -> Option<Finding> {
     )
 }
 
+/// The last attempt of a text that has no end in it, and shows that the way down turned: the
+/// embedded controller was silenced in the last phase of devices, and heard again behind it
+/// (drivers/acpi/ec.c:acpi_ec_enter_noirq, acpi_ec_leave_noirq, 4.10 to 7.3).
+fn turned(case: &Case) -> Option<Finding> {
+    let a = case.attempts.iter().rfind(|a| !a.inside).filter(|a| !a.closed && !a.failed)?;
+    let said = || case.of(a).iter().filter(|m| m.trust.is_of_a_kernel());
+    let down = said().find(|m| m.has("EC: interrupt blocked"))?;
+    let up = said().find(|m| m.line > down.line && m.has("EC: interrupt unblocked"))?;
+    if abort::ended_early(case, a) || said().any(|m| m.line > up.line && m.has("interrupt blocked"))
+    {
+        return None;
+    }
+    let first = &case.messages[a.first];
+    let whole = passed(first, up).filter(|t| *t > Ns::ZERO);
+    let whole = whole.map_or(String::new(), |t| {
+        format!(" From its begin to there {} pass by the stamps of the text.", say::span(t))
+    });
+    Some(
+        Finding::new(("night-turned", Area::Mode, Level::Note), Confidence::Certain)
+            .says(format!(
+                "The last attempt of the text came down to the last phase of its devices, and back from it: the embedded controller was silenced in line {} and heard again in line {}.{whole} How long the machine slept between the two, and the rest of its way up, are not there.",
+                down.line, up.line
+            ))
+            .look("Give the lines that follow, up to \"suspend exit\".")
+            .shown_by([Evidence::from(down), Evidence::from(up)]),
+    )
+}
+
 /// Whether the lines of an attempt prove that the machine slept for as long as they are apart:
 /// its end is there, and it was not given up before devices went down
 /// (drivers/base/power/wakeup.c:pm_print_active_wakeup_sources, 6.12). What is frozen before a sleep may
@@ -230,7 +285,8 @@ fn is_bare(case: &Case) -> bool {
 
 /// How long the sleeps of a text were, where no other finding tells.
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let all = turns::lengths(case);
+    let mut all = turns::lengths(case);
+    all.retain(|l| attempt(case, l.0).is_none_or(|a| !unit::failed_behind(case, a)));
     let tells = |f: &Finding| {
         f.id == "mode-wake-source" && wake::tells_lengths(case)
             || matches!(f.id, "wake-loop" | "wake-again" | "night-woke-early")
@@ -245,6 +301,10 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             return out.push(f);
         }
         parts(case, out);
+        let mode = |f: &Finding| f.area == Area::Mode || wake::names_a_waker(f);
+        if !out.iter().any(mode) {
+            out.extend(turned(case));
+        }
         return short(case, out);
     }
     let mode = |line: u64| attempt(case, line).map_or("", |a| a.mode.as_str());
@@ -260,6 +320,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         ([one], 1) => format!(" {}: somebody woke it.", one.0),
         _ => String::new(),
     };
+    let shut =
+        all.first().filter(|_| all.len() == 1 && by.is_empty()).and_then(|l| shut(case, l.0));
+    let by = shut.as_ref().map_or(by, |s| s.0.clone());
     let sentence = match all.len() {
         1 => format!("The sleep of the text took {}.{by}", list[0]),
         n => format!("The {n} sleeps of the text took, in their order: {}{more}.", list.join(", ")),
@@ -275,7 +338,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let f = Finding::new(("night-slept", Area::Mode, Level::Note), sure)
         .says(sentence)
         .shown_by(shown)
-        .shown_by(users.iter().take(1).filter(|_| all.len() == 1).map(|u| u.1.shown()));
+        .shown_by(users.iter().take(1).filter(|_| all.len() == 1).map(|u| u.1.shown()))
+        .shown_by(shut.into_iter().flat_map(|s| s.1).map(Step::shown));
     out.push(f);
 }
 

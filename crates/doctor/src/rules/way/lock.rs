@@ -82,13 +82,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let all: Vec<Lock<'_>> = case.messages.iter().filter_map(lock).collect();
     let locks: Vec<&Lock<'_>> = all.iter().filter(|l| l.blocks && of_sleep(l)).collect();
-    let named = locks.iter().map(|l| {
-        let why =
-            if l.why.is_empty() { String::new() } else { format!(", because: \"{}\"", l.why) };
-        let who = if l.who.is_empty() { &l.task.name } else { &l.who };
-        format!("{who} (PID {}) blocks {}{why}", l.task.pid, l.what)
-    });
-    let mut named: Vec<String> = named.collect();
+    let mut named: Vec<String> = locks.iter().map(|l| l.told("blocks")).collect();
+    let delays = delays(&all);
     let mut tasks: Vec<Task> = locks.iter().map(|l| l.task.clone()).collect();
     // The refusal itself may name him.
     if let Some(task) = holder.filter(|h| tasks.iter().all(|t| t.pid != h.pid)) {
@@ -96,8 +91,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         tasks.insert(0, task);
     }
     let asked = say::times(refused.len());
-    let (level, sure, text) = match (refused.is_empty(), named.is_empty()) {
-        (true, true) => return out.extend(harmless(&all)),
+    let (level, sure, mut text) = match (refused.is_empty(), named.is_empty()) {
+        (true, true) => return out.extend(harmless(&all, &delays)),
         (false, false) => (
             Level::Broken,
             Confidence::Likely,
@@ -122,6 +117,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             ),
         ),
     };
+    if !delays.is_empty() && refused.is_empty() {
+        text += &format!(" Besides, {delays}.");
+    }
     out.push(
         Finding::new(("way-locked", Area::Abort, level), sure)
             .says(text)
@@ -132,18 +130,47 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+impl Lock<'_> {
+    /// `oak (PID 70) blocks sleep, because: "a call"`.
+    fn told(&self, does: &str) -> String {
+        let why = match self.why.as_str() {
+            "" => String::new(),
+            why => format!(", because: \"{why}\""),
+        };
+        let who = if self.who.is_empty() { &self.task.name } else { &self.who };
+        format!("{who} (PID {}) {does} {}{why}", self.task.pid, self.what)
+    }
+}
+
+/// So many locks that delay a sleep are named.
+const DELAYS: usize = 3;
+
+/// Who delays a sleep, and for how long at most; nothing if nobody does.
+fn delays(all: &[Lock<'_>]) -> String {
+    let of_sleep = |l: &&Lock<'_>| !l.blocks && l.what.split(':').any(|w| w == "sleep");
+    let all: Vec<String> = all.iter().filter(of_sleep).map(|l| l.told("delays")).collect();
+    let more = match all.len().saturating_sub(DELAYS) {
+        0 => String::new(),
+        n => format!("; {n} more do"),
+    };
+    let named = all.iter().take(DELAYS).map(String::as_str).collect::<Vec<_>>().join("; ");
+    let each = if all.len() == 1 { "" } else { "each " };
+    match all.len() {
+        0 => String::new(),
+        // logind.conf(5): InhibitDelayMaxSec.
+        _ => format!(
+            "{named}{more}, {each}until it lets go or InhibitDelayMaxSec is over, 5 s where nobody set another"
+        ),
+    }
+}
+
 /// What a table says in which no lock blocks a sleep.
-fn harmless(all: &[Lock<'_>]) -> Option<Finding> {
+fn harmless(all: &[Lock<'_>], delays: &str) -> Option<Finding> {
     let of = |l: &&Lock<'_>, what: &str| l.what.split(':').any(|w| w == what);
-    let delays = all.iter().filter(|l| !l.blocks && of(l, "sleep")).count();
     let lid: Vec<&Lock<'_>> =
         all.iter().filter(|l| l.blocks && of(l, "handle-lid-switch")).collect();
     let first = all.first()?;
-    let delays = match delays {
-        0 => String::new(),
-        1 => "; 1 delays it for a moment".into(),
-        n => format!("; {n} delay it for a moment"),
-    };
+    let delays = if delays.is_empty() { String::new() } else { format!("; {delays}") };
     let left = lid.first().map_or(String::new(), |l| {
         let why = if l.why.is_empty() { String::new() } else { format!(" (\"{}\")", l.why) };
         let who = if l.who.is_empty() { &l.task.name } else { &l.who };

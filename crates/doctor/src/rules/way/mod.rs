@@ -8,6 +8,7 @@ mod firmware;
 mod graph;
 mod hook;
 mod lock;
+pub(crate) mod logind;
 pub(crate) mod network;
 mod quote;
 mod steps;

@@ -192,6 +192,10 @@ pub(super) fn told(case: &Case, out: &mut Vec<Finding>) {
     let woke = case.messages.having("wake requested (sleeping: ").map(|(_, m)| m);
     let woke =
         woke.filter(|m| m.line > sleep.line).find(|m| m.has("wake requested (sleeping: yes"));
+    if let Some(by) = by_hand(case, sleep) {
+        out.push(by);
+        return;
+    }
     let asked = "so somebody asked for one; that the machine slept no line shows";
     let words = match woke.map(|w| own_time(w).zip(own_time(sleep)).map(|(b, a)| b - a)) {
         Some(Some(ms)) if ms >= 0 => format!(
@@ -209,6 +213,32 @@ pub(super) fn told(case: &Case, out: &mut Vec<Finding>) {
             .look("The kernel's log of that moment tells whether it slept, and for how long: journalctl -k -o short-precise.")
             .shown_by(lines([sleep].into_iter().chain(woke))),
     );
+}
+
+/// A process that told NetworkManager alone: its own call over D-Bus is audited with the number of
+/// the process, and what logind announces is not (src/core/nm-manager.c:impl_manager_sleep and
+/// sleeping_cb, src/core/nm-audit.c, 1.2 to 1.50).
+fn by_hand(case: &Case, sleep: &Message) -> Option<Finding> {
+    const NEAR: u64 = 20;
+    const OP: &str = "op=\"sleep-control\"";
+    let is = |m: &&Message| m.has("arg=\"on\"") && m.line.abs_diff(sleep.line) <= NEAR;
+    let audit = case.messages.having(OP).map(|(_, m)| m).find(is)?;
+    let number = audit.after(" pid=").map(|w| w.split(' ').next().unwrap_or(w));
+    let number = number.filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let who = number.map_or("A process".into(), |n| format!("Process {n}"));
+    let command = case.messages.having("NetworkManager.Sleep").map(|(_, m)| m);
+    let command =
+        command.filter(|m| m.line.abs_diff(sleep.line) <= NEAR).find(|m| m.has("COMMAND="));
+    let by = command.and_then(|m| m.after("COMMAND=")?.split(' ').next());
+    let by = by.map_or(String::new(), |c| format!(", by {}", c.rsplit('/').next().unwrap_or(c)));
+    Some(
+        Finding::new((TOLD, Area::Abort, Level::Note), Confidence::Likely)
+            .says(format!(
+                "{who} told NetworkManager alone to put its devices to sleep{by}: that is no request for a sleep of the system, and no line of the text has one."
+            ))
+            .look("The same call with false wakes its devices again; systemctl suspend is what puts the machine to sleep.")
+            .shown_by(lines([sleep, audit].into_iter().chain(command))),
+    )
 }
 
 /// What a service was told is all that a text shows of a sleep.

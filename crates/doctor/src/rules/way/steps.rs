@@ -3,7 +3,7 @@
 
 use super::direction::way_of;
 use super::quote::{LEASE, WAKE, span, words};
-use super::{before, network, unit, work};
+use super::{before, logind, network, unit, work};
 use crate::attempt::Attempt;
 use crate::case::Case;
 use crate::finding::{Area, Confidence, Finding, Level, Task};
@@ -49,6 +49,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
                 .shown_by([s.shown()]),
         );
     }
+    logind::judge(case, out);
     unit::judge(steps, out);
     before::judge(steps, out);
     for (i, s) in steps.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! What systemd and logind say of a sleep as a whole: how long it was, hooks that failed,
-//! processes that hung, requests that came to nothing, and the way to the kernel.
+//! What systemd and logind say of a sleep as a whole: hooks that failed, processes that hung, requests that came to nothing, and the way to the kernel.
 
 use super::direction::way_of;
 use super::quote::{WAKE, span, words};
@@ -13,15 +12,12 @@ use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
-/// So long at least does a sleep last that only logind tells of, in ms: hooks take less.
-const NIGHT: i64 = 60_000;
 /// From here on the way from systemd to the kernel is slow, and longer than that was a
 /// sleep, in ms.
 const SLOW: i64 = 2_000;
 const MOST: i64 = 1_200_000;
 
 pub(super) fn judge(steps: &[Step], out: &mut Vec<Finding>) {
-    slept(steps, out);
     refused(steps, out);
     hooks(steps, out);
     asked_again(steps, out);
@@ -140,82 +136,6 @@ fn timed_out(steps: &[Step], out: &mut Vec<Finding>) {
             .costs(Ns(waited.saturating_mul(1_000_000)))
             .when(Some(Direction::Resume), None)
             .shown_by([back.shown(), began.shown(), s.shown()]),
-    );
-}
-
-/// So many sleeps are listed.
-const NIGHTS: usize = 6;
-/// A lid is closed so long before the request at most, in ms.
-const SHUT: i64 = 5_000;
-
-/// Old versions of logind say when they ask and when the job of the sleep is over, and no
-/// kernel stands beside it.
-fn slept(steps: &[Step], out: &mut Vec<Finding>) {
-    let of_others = [Kind::Sleeps, Kind::Entry, Kind::Back, Kind::Thawed];
-    if steps.iter().any(|s| of_others.contains(&s.kind)) {
-        return;
-    }
-    let pairs = steps.windows(2).enumerate();
-    let slept = |w: &[Step]| {
-        let (a, b) = (&w[0], &w[1]);
-        let woken = matches!(b.kind, Kind::Opened | Kind::Ended | Kind::Asked);
-        a.kind == Kind::Asked && woken && a.run == b.run && b.ms - a.ms >= NIGHT
-    };
-    let nights: Vec<(usize, &Step, &Step)> =
-        pairs.filter(|(_, w)| slept(w)).map(|(i, w)| (i, &w[0], &w[1])).collect();
-    let ends = |at: usize, a: &Step| {
-        let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
-        rest.find(|s| s.kind == Kind::Ended)
-    };
-    let nights: Vec<_> =
-        nights.into_iter().filter_map(|(at, a, b)| Some((at, a, b, ends(at, a)?))).collect();
-    let Some(&(at, a, b, end)) = nights.iter().max_by_key(|n| n.2.ms - n.1.ms) else { return };
-    let after = match end.ms - b.ms {
-        0 => String::new(),
-        ms => format!(" {} follows {} later.", words(end), span(ms, b.grain)),
-    };
-    let length = |a: &Step, b: &Step| say::span(Ns((b.ms - a.ms).saturating_mul(1_000_000)));
-    // Attempts that were over at once, which nobody calls a sleep.
-    let short = |w: &&[Step]| {
-        let (a, b) = (&w[0], &w[1]);
-        a.kind == Kind::Asked && b.kind == Kind::Ended && a.run == b.run && b.ms - a.ms < NIGHT
-    };
-    let short: Vec<String> =
-        steps.windows(2).filter(short).map(|w| length(&w[0], &w[1])).take(NIGHTS).collect();
-    let short = match short.len() {
-        0 => String::new(),
-        1 => format!(" A further one took {} only.", short[0]),
-        n => format!(" {n} further ones took {} only.", short.join(", ")),
-    };
-    let all = match nights.len() {
-        1 => String::new(),
-        n => {
-            let list: Vec<String> = nights.iter().take(NIGHTS).map(|n| length(n.1, n.2)).collect();
-            let more = if n > NIGHTS { " and more" } else { "" };
-            format!(" It is the longest of {n} sleeps, in their order: {}{more}.", list.join(", "))
-        }
-    };
-    // Of a lid that was shut somebody would say that it was opened.
-    let shut = steps[..=at].iter().rev().take_while(|s| s.run == a.run && a.ms - s.ms < SHUT);
-    let shut = shut.into_iter().any(|s| s.text.contains("Lid closed"));
-    let unopened = b.kind == Kind::Ended && shut;
-    let after = match unopened {
-        true => format!(
-            "{after} No line of the text opens the lid that was closed before: if none is left out, something else woke it."
-        ),
-        false => after,
-    };
-    out.push(
-        Finding::new(("way-slept", Area::Phase, Level::Note), Confidence::Likely)
-            .says(format!(
-                "The machine slept for about {}, say the lines of logind: {} and then {}.{all}{short}{after}",
-                length(a, b),
-                words(a),
-                words(b)
-            ))
-            .at("asleep")
-            .shown_by([a.shown(), b.shown()])
-            .shown_by(Some(end.shown()).filter(|e| e.line != b.line)),
     );
 }
 
