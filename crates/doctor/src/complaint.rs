@@ -4,6 +4,7 @@
 
 use crate::case::Case;
 use crate::message::{Message, Trust};
+use crate::slowness;
 use crate::tongue::{self, has};
 
 /// What sleeps and wakes a machine.
@@ -100,7 +101,7 @@ const DOES: [&str; 14] = [
     "wake",
 ];
 /// It comes, but late.
-const LATE: &str = "takes forever|takes ages|takes minutes|takes a minute|takes several minutes|painfully slow|extremely slow|super slow|so slow|very slow";
+const LATE: &str = "takes forever|takes ages|takes minutes|takes a minute|takes several minutes|takes too long|taking too long|takes very long|takes so long|takes a long time|takes a very long time|takes an eternity|painfully slow|extremely slow|super slow|so slow|very slow";
 
 /// Whether something "stops working" or "does not respond".
 fn is_idle(words: &[&str]) -> bool {
@@ -476,26 +477,6 @@ fn is_unasked(lower: &str, words: &[&str]) -> bool {
         && !words.contains(&"never")
 }
 
-/// Whether a sleep or its end takes long, ten seconds and more: it is what takes so long, or what
-/// follows the time.
-fn takes_long(words: &[&str]) -> bool {
-    const BEFORE: usize = 4;
-    const BEHIND: usize = 5;
-    words.windows(3).enumerate().any(|(at, w)| {
-        let near = words[at.saturating_sub(BEFORE)..at].iter();
-        let next = words[at + 3..].iter().take(BEHIND);
-        let of_sleep = near.chain(next).any(|w| is_of_sleep(w));
-        let takes = matches!(w[0], "takes" | "took" | "needs" | "taking");
-        let number = w[1].parse::<u32>().ok();
-        let long = match w[2] {
-            "s" | "sec" | "seconds" => number.is_some_and(|n| n >= 10),
-            "min" | "minutes" | "minute" => number.is_some(),
-            _ => false,
-        };
-        takes && long && of_sleep
-    })
-}
-
 /// A sentence without what it shows as code.
 fn without_code(lower: &str) -> String {
     let whole = lower.matches('`').count().is_multiple_of(2);
@@ -577,8 +558,9 @@ pub(crate) fn complains(lower: &str) -> bool {
     let named = sleeps || words.iter().any(|w| is_of_sleep(w));
     // A command is called so, too.
     let plain = without_code(lower);
-    let long = plain.split([',', ';']).any(|clause| takes_long(&self::words(clause)));
-    let late = named && (has(lower, LATE) || long);
+    let long = plain.split([',', ';']).any(|clause| slowness::is_told(&self::words(clause)));
+    let late = |clause: &str| has(clause, LATE) && !slowness::was_once(&self::words(clause));
+    let late = named && (long || lower.split([',', ';']).any(late));
     // Hot or loud, though it sleeps.
     let awake = sleeps
         && has(

@@ -77,6 +77,7 @@ mod rules;
 mod runtime;
 pub mod said;
 mod sentence;
+mod slowness;
 pub mod stack;
 mod stage;
 pub mod stands;
