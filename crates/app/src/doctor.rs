@@ -78,7 +78,7 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     for t in given.said()?.iter() {
         let report = t.case.report().clone();
         logged |= report.logged > 0;
-        let values = t.case.values.iter().any(|v| !is_table(&v.path));
+        let values = t.case.values.iter().any(|v| !is_table(&v.path) && v.is_of_sleep());
         let speaks = !report.sleeps.is_empty()
             || !report.findings.is_empty()
             || values

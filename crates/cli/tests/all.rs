@@ -50,6 +50,7 @@ mod screens;
 mod search;
 mod show;
 mod show_real;
+mod stamped;
 mod sums;
 mod told_asleep;
 mod waits;

@@ -31,6 +31,8 @@ pub struct Case {
     /// The times of the messages are counted from the first line, because the text has only what
     /// passed between two lines: none of them stands there.
     pub counted: bool,
+    /// Lines whose stamps are the kernel's own clock in whole seconds, as `dmesg -T` prints it.
+    pub dated: Vec<u64>,
     /// Lines that are comments of a configuration.
     pub noted: Vec<u64>,
     /// Tasks that waited while the machine was looked at; none of a text.

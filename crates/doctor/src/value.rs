@@ -30,6 +30,39 @@ impl Value {
         self.value.parse().ok().filter(|n| *n < MOST_COUNTED)
     }
 
+    /// Whether the file has to do with sleep, by a word of its path: power management, what wakes,
+    /// idle states, batteries, and settings of the kernel and of its modules.
+    pub fn is_of_sleep(&self) -> bool {
+        const WORDS: [&str; 22] = [
+            "power",
+            "wake",
+            "suspend",
+            "sleep",
+            "resum",
+            "hibernat",
+            "pm",
+            "idle",
+            "aspm",
+            "d3cold",
+            "swap",
+            "acpi",
+            "kernel",
+            "module",
+            "runtime",
+            "rpm",
+            "genpd",
+            "rtc",
+            "clocksource",
+            "battery",
+            "bat",
+            "energy",
+        ];
+        let lower = self.path.to_ascii_lowercase();
+        let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+        !lower.starts_with("/sys/class/") && !lower.starts_with("/sys/devices/")
+            || words.any(|w| WORDS.iter().any(|x| w.starts_with(x)))
+    }
+
     /// The folder.
     pub fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(f, _)| f)

@@ -153,6 +153,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
         quotes: memchr::memmem::find(bytes, b"\n>").is_some() || bytes.starts_with(b">"),
         quoted: Vec::new(),
         doubled: Vec::new(),
+        dated: Vec::new(),
         counted: false,
         boots: Vec::new(),
         damaged: 0,
@@ -178,7 +179,10 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     }
     let omitted = listener.omitted();
     let quotes = listener.quotes;
-    let Listener { mut messages, boots, noted, mut quoted, mut doubled, counted, .. } = listener;
+    let Listener {
+        mut messages, boots, noted, mut quoted, mut doubled, mut dated, counted, ..
+    } = listener;
+    dated.sort_unstable();
     quoted.sort_unstable();
     doubled.extend(if quotes { klog::again(bytes) } else { Vec::new() });
     doubled.sort_unstable();
@@ -201,7 +205,7 @@ pub(crate) fn read_beside(name: &str, asked: &Asked<'_>, tracker: &mut Tracker) 
     let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
     let mut case = Case::new(messages, &places);
     (case.boots, case.omitted, case.noted, case.quoted) = (boots, omitted, noted, quoted);
-    case.counted = counted;
+    (case.counted, case.dated) = (counted, dated);
     // In what order its lines were written, where they stand in another.
     let ordered = match newest_first {
         true => Some(klog::turned(bytes)),
@@ -283,6 +287,8 @@ struct Listener<'a> {
     quoted: Vec<u64>,
     /// Lines that stood there before.
     doubled: Vec<u64>,
+    /// Lines that `dmesg -T` stamped.
+    dated: Vec<u64>,
     /// Some record has only what passed since the one before.
     counted: bool,
     boots: Vec<u64>,
@@ -343,6 +349,11 @@ impl Listener<'_> {
         let text = Words::known(text, record.pairs);
         // What stands beside the kernel's own time tells how long two boots are apart.
         let order = order_of(record.said).or_else(|| order_of(record.beside));
+        // Nobody else writes a day of the week, 24 letters and no more.
+        let said = record.said;
+        if record.time.is_none() && said.len() == 24 && said[0].is_ascii_alphabetic() {
+            self.dated.push(at);
+        }
         let second = order.map(|(dated, second)| self.in_its_year(second, dated));
         self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }

@@ -503,7 +503,7 @@ fn a_sleep_of_the_hardware_is_said() {
         [    2.0] Timekeeping suspended for 760.000 seconds\n\
         [    3.0] amd_pmc AMDI0005:00: Last suspend in deepest state for 758373565us\n\
         [    4.0] PM: suspend exit\n";
-    assert_eq!(ids(slept), ["mode-hardware"]);
+    assert_eq!(ids(slept), ["mode-hardware", "night-slept"]);
 }
 
 /// Logs that show one line of each attempt, and those of kernels before 5.0.

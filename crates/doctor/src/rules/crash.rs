@@ -453,8 +453,15 @@ fn advice(t: &Trouble<'_>) -> &'static str {
         Kind::Stall if t.words.contains("workqueue lockup") => {
             "No work of that pool of workers made progress: the lines \"in-flight\" below it name the work that holds it up."
         }
-        Kind::Stall => {
+        // kernel/watchdog.c:watchdog_timer_fn is an interrupt of that CPU: it is taken there.
+        Kind::Stall if t.words.contains("soft lockup") => {
+            "That CPU took interrupts, and came to no other task: its backtrace says in which function it went round or waited, with preemption off."
+        }
+        Kind::Stall if t.words.contains("hard LOCKUP") || t.words.contains("Hard LOCKUP") => {
             "The backtrace of that CPU says what it does with interrupts off: look at the driver or firmware call of that function."
+        }
+        Kind::Stall => {
+            "The backtrace of that CPU says what it does: look at the driver or firmware call of that function."
         }
     }
 }

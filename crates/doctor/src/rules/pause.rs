@@ -146,8 +146,24 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
     );
 }
 
+/// Stamps of whole seconds, of which two show a wait as much too short or too long: from here on
+/// it is one all the same.
+const COARSE: i64 = 3_000_000_000;
+
+/// How two lines of a kernel tell a time by its own clock, which stands still in a sleep: in
+/// full, or by the whole seconds of `dmesg -T`, which then are told to be that.
+fn by_own_clock(case: &Case, a: &Message, b: &Message) -> Option<(Ns, bool)> {
+    let own = |m: &Message| match m.time {
+        Some(t) => t <= Ns::CALENDAR,
+        None => case.dated.binary_search(&m.line).is_ok(),
+    };
+    let gap = passed(a, b).filter(|_| own(a) && own(b))?;
+    let coarse = b.time.is_none();
+    (!coarse || gap.0 >= COARSE).then_some((gap, coarse))
+}
+
 /// A driver whose time ran out on the way down, in a log that ends soon behind it: the time before
-/// its line is what it waited. By the kernel's own clock, which stands still in a sleep.
+/// its line is what it waited. By the kernel's own clock.
 fn cut_off(case: &Case, out: &mut Vec<Finding>) {
     let known = |m: &Message, out: &[Finding]| {
         out.iter().flat_map(|f| &f.evidence).any(|e| e.line == m.line)
@@ -160,23 +176,25 @@ fn cut_off(case: &Case, out: &mut Vec<Finding>) {
             s.is_some_and(|s| s.phase == Some(Phase::Suspend) && s.direction == Direction::Suspend)
         });
         let Some(from) = from.filter(|_| !kernel.iter().any(ends)) else { continue };
-        let own = |m: &Message| m.time.is_some_and(|t| t <= Ns::CALENDAR);
         let waited = |pair: &[&'_ Message]| {
-            let gap = passed(pair[0], pair[1])?;
-            let is = own(pair[0]) && own(pair[1]) && (SLOW..JUMP).contains(&gap.0);
-            let late = is && timed_out(&pair[1].text);
-            late.then(|| waits::speaker(&pair[1].text)).flatten().map(|d| (gap, d))
+            let (gap, coarse) = by_own_clock(case, pair[0], pair[1])?;
+            let late = (SLOW..JUMP).contains(&gap.0) && timed_out(&pair[1].text);
+            late.then(|| waits::speaker(&pair[1].text)).flatten().map(|d| (gap, d, coarse))
         };
         let pairs = kernel[from..].windows(2);
         let all = pairs.filter_map(|p| Some((p[0], p[1], waited(p)?)));
-        let Some((before, m, (gap, device))) = all.max_by_key(|w| w.2.0) else { continue };
+        let Some((before, m, (gap, device, coarse))) = all.max_by_key(|w| w.2.0) else { continue };
         if known(m, out) {
             continue;
         }
+        let (about, grain) = match coarse {
+            true => ("About ", " The stamps are of whole seconds: it may be one more or less."),
+            false => ("", ""),
+        };
         out.push(
             Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Likely)
                 .says(format!(
-                    "{} pass without a word on the way down, and then {} says that its time ran out: \"{}\". Its driver waited for an answer. The text ends soon behind it and does not show whether the sleep failed.",
+                    "{about}{} pass without a word on the way down, and then {} says that its time ran out: \"{}\". Its driver waited for an answer.{grain} The text ends soon behind it and does not show whether the sleep failed.",
                     say::span(gap),
                     say::device(&device),
                     m.text.trim()
@@ -210,7 +228,8 @@ const PHASE: &str = " of devices complete after ";
 /// A long time between two lines on the way up.
 fn gaps(case: &Case, out: &mut Vec<Finding>) {
     let mut longest: Option<(i64, &Message, &Message)> = None;
-    let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
+    let dated = |m: &Message| m.time.is_none() && case.dated.binary_search(&m.line).is_ok();
+    let timed = |m: &&Message| m.trust.is_of_a_kernel() && (m.time.is_some() || dated(m));
     let mut begins: Vec<usize> = case.parts.iter().map(|p| p.0).collect();
     begins.extend(case.attempts.iter().map(|a| a.first));
     begins.sort_unstable();
@@ -220,7 +239,11 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
         for (i, m) in here {
             // What passes between two sleeps is none of either.
             last = last.filter(|_| begins.binary_search(&(span.start + i)).is_err());
-            let gap = last.map_or(0, |a| at(m).saturating_sub(at(a)));
+            let gap = last.and_then(|a| match dated(a) || dated(m) {
+                true => by_own_clock(case, a, m).map(|g| g.0.0),
+                false => Some(at(m).saturating_sub(at(a))),
+            });
+            let gap = gap.unwrap_or(0);
             let a = last.replace(m);
             if (SLOW..JUMP).contains(&gap) && longest.is_none_or(|l| gap > l.0) {
                 longest = a.map(|a| (gap, a, m));
@@ -272,10 +295,18 @@ fn gaps(case: &Case, out: &mut Vec<Finding>) {
         }
         (None, None) => "No line says what ran in between, or whether it was the firmware.".into(),
     };
+    let (about, grain, sure) = match dated(b) {
+        true => (
+            "About ",
+            " The stamps are of whole seconds: it may be one more or less.",
+            Confidence::Likely,
+        ),
+        false => ("", "", Confidence::Certain),
+    };
     out.push(
-        Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
+        Finding::new(("phase-pause", Area::Phase, Level::Slow), sure)
             .says(format!(
-                "{} pass on the way up between \"{}\" and \"{}\". {rest}",
+                "{about}{} pass on the way up between \"{}\" and \"{}\".{grain} {rest}",
                 say::span(Ns(gap)),
                 a.text.trim(),
                 b.text.trim()

@@ -1,6 +1,7 @@
 //! Where the log of a sleep ends that never came back: what a kernel kept over a restart.
 
 use super::calls::{self, Line};
+use super::marks;
 use super::phase;
 use super::{Item, records};
 use crate::text;
@@ -59,7 +60,7 @@ fn behind(said: &[u8]) -> Option<Phase> {
         });
     }
     Some(match () {
-        () if begins(b"suspend entry") || said.ends_with(b"hibernation entry") => Phase::Sync,
+        () if begins(b"suspend entry") || marks::hibernates(said) => Phase::Sync,
         // One line says that it begins, another or the end of it that it is done.
         () if begins(b"Freezing user space processes") => {
             match text::find(said, b"elapsed").is_some() {

@@ -16,6 +16,12 @@ fn uncommented(text: &[u8]) -> &[u8] {
     text::find(text, b"  ").map_or(text, |at| &text[..at])
 }
 
+/// A message without the full stop of whoever wrote it down: no such line of the core has one.
+fn unstopped(text: &[u8]) -> &[u8] {
+    let text = uncommented(text).trim_ascii_end();
+    text.strip_suffix(b".").filter(|t| !t.ends_with(b".")).unwrap_or(text)
+}
+
 /// The first line of an attempt.
 pub(super) fn begins(text: &[u8]) -> bool {
     let bare = message(text);
@@ -24,7 +30,7 @@ pub(super) fn begins(text: &[u8]) -> bool {
 
 /// The last line of an attempt.
 pub(super) fn is_exit(text: &[u8]) -> bool {
-    let text = uncommented(text);
+    let text = unstopped(text);
     text.strip_prefix(b"suspend exit").is_some_and(|rest| rest.is_empty() || dated(rest))
         || message(text) == b"hibernation exit"
 }
@@ -115,7 +121,7 @@ pub(super) fn entry(text: &[u8]) -> Option<&[u8]> {
 /// `hibernation entry`.
 pub(super) fn hibernates(text: &[u8]) -> bool {
     let text = message(text);
-    text.starts_with(b"hibernation entry") && uncommented(text) == b"hibernation entry"
+    text.starts_with(b"hibernation entry") && unstopped(text) == b"hibernation entry"
 }
 
 #[cfg(test)]

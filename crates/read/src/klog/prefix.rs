@@ -6,6 +6,7 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
+use super::order::MARKS;
 use super::stamp::{
     Moment, android, date, decimal, is_calendar, is_date, is_relative, moment, number, rfc3339,
     seconds, since, some_year, syslog, time_of_day, unix,
@@ -223,6 +224,23 @@ fn brackets<'a>(mut line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     line
 }
 
+/// Whether a time of one or two decimals is the kernel's, which somebody rounded, `[  100.0] PM:
+/// …`: numbers of sections and releases stand in brackets too, and no message behind them.
+fn is_rounded(inside: &[u8], rest: &[u8]) -> bool {
+    const NEAR: usize = 60;
+    let Some(said) = rest.strip_prefix(b" ").map(<[u8]>::trim_ascii_start) else { return false };
+    let dot = inside.len() - inside.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let number = dot >= 2
+        && inside[dot - 1] == b'.'
+        && (1..=2).contains(&(inside.len() - dot))
+        && inside[..dot - 1].iter().all(|b| b.is_ascii_digit() || *b == b' ');
+    let near = &said[..said.len().min(NEAR)];
+    let core = || MARKS.iter().any(|m| near.starts_with(m.as_bytes()));
+    number
+        && said.first().is_some_and(u8::is_ascii_alphabetic)
+        && (text::find(near, b": ").is_some() || core())
+}
+
 /// `6,1234,12345678,-,caller=T123;message`, a record of `/dev/kmsg`: priority,
 /// number, microseconds, flags, and perhaps who printed it
 /// (Documentation/ABI/testing/dev-kmsg).
@@ -378,7 +396,10 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let said = parts.next().unwrap_or(inside).trim_ascii_end();
     let delta = parts.next().and_then(|d| since(d.strip_suffix(b">")?.trim_ascii()));
     let bare = vendor::without_unit(said, rest);
-    let least = if bare.len() < said.len() { 1 } else { 3 };
+    let least = match bare.len() < said.len() || is_rounded(inside, rest) {
+        true => 1,
+        false => 3,
+    };
     let (stamp, cpu) = with_cpu(bare);
     if let Some(time) = seconds(stamp, least) {
         if r.pid.is_some() {
