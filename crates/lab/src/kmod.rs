@@ -87,6 +87,12 @@ const DEEP: Source = Source {
     folder: "deep",
 };
 
+const BATTERY: Source = Source {
+    name: "dormouse_battery",
+    without: "a battery that is told what to say needs a module; name another series with --kernel",
+    folder: "battery",
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -172,6 +178,14 @@ pub fn deep(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn trouble(kernel: &Kernel) -> Result<PathBuf> {
     build(&TROUBLE, kernel)
+}
+
+/// A battery that says what it is told to, for `kernel`; built if it is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn battery(kernel: &Kernel) -> Result<PathBuf> {
+    build(&BATTERY, kernel)
 }
 
 impl Source {
@@ -273,8 +287,10 @@ mod tests {
     /// in the laboratory only.
     #[test]
     fn every_module_has_what_its_kbuild_names() {
-        let all =
-            [&BOARD, &IDLE, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES, &TROUBLE, &DEEP];
+        let all = [
+            &BOARD, &IDLE, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES, &TROUBLE, &DEEP,
+            &BATTERY,
+        ];
         for source in all {
             let files = source.files().unwrap();
             for name in ["Kbuild", "Makefile", "COPYING"] {
