@@ -124,16 +124,19 @@ fn are(n: usize, one: &str) -> String {
     format!("{} {}", plural(n, one), if n == 1 { "is" } else { "are" })
 }
 
-/// `0.62 W`, `~1.50 %/h`.
+/// `0.62 W`, `1.50 %/h`; no figure where the gauge shows none.
 fn drain(d: Option<Drain>) -> String {
     let Some(d) = d else { return "-".into() };
-    let about = if d.coarse { "~" } else { "" };
     match (d.microwatts, d.an_hour) {
-        (Some(w), _) => format!("{about}{} W", hundredths(w.max(0) as f64 / 1_000.0)),
-        (_, Some(s)) => format!("{about}{} %/h", hundredths(s.max(0) as f64)),
-        _ => "-".into(),
+        (None, None) => "-".into(),
+        _ if d.coarse => COARSE.into(),
+        (Some(w), _) => format!("{} W", hundredths(w.max(0) as f64 / 1_000.0)),
+        (_, Some(s)) => format!("{} %/h", hundredths(s.max(0) as f64)),
     }
 }
+
+/// Stands for the drain of a night in which the gauge moved too little.
+const COARSE: &str = "coarse";
 
 /// What the name of a waker means, if it is known.
 fn waker(name: &str) -> String {
@@ -167,8 +170,12 @@ fn legend(nights: &[Night]) -> String {
         false => String::new(),
     };
     let rough = match nights.iter().any(|n| n.drain.is_some_and(|d| d.coarse)) {
-        true => "; ~: the gauge moved too little to be sure",
-        false => "",
+        true => {
+            format!(
+                "; {COARSE}: the gauge moved by fewer than three of its steps, which makes no figure"
+            )
+        }
+        false => String::new(),
     };
     format!(
         "hw: share of hardware sleep; wk: wake-ups after which it slept again; fl: failed attempts{cut}{rough}."
@@ -233,7 +240,7 @@ pub fn text(h: &Shown<'_>, colour: bool) -> String {
     if let Some((at, what)) = h.faults.last() {
         let times = plural(h.faults.len(), "time");
         let text = format!(
-            "The database could not be written {times}, last on {} ({what}); what was kept aside is in it now.",
+            "A sleep could not be kept as it should {times}, last on {} ({what}); what was kept aside is in the database now.",
             date(*at)
         );
         page.wrapped(Ink::Plain, 0, 0, &safe(&text));
@@ -269,11 +276,12 @@ pub fn text(h: &Shown<'_>, colour: bool) -> String {
 
 /// The same for programs; `sleeps` are the rows as objects.
 pub fn json(h: &Shown<'_>, sleeps: Vec<Value>) -> Value {
+    let fine = |n: &Night| n.drain.filter(|d| !d.coarse);
     let night = |n: &Night| {
         json!({
             "began_ms": n.began_ms, "sleeps": n.rows, "slept_ms": n.slept_ms, "kind": n.kind.name(),
-            "drain_microwatts": n.drain.and_then(|d| d.microwatts),
-            "drain_thousandths_of_percent_an_hour": n.drain.and_then(|d| d.an_hour),
+            "drain_microwatts": fine(n).and_then(|d| d.microwatts),
+            "drain_thousandths_of_percent_an_hour": fine(n).and_then(|d| d.an_hour),
             "drain_is_rough": n.drain.map(|d| d.coarse),
             "hardware_sleep_thousandths": n.hardware, "wakes": n.wakes, "failures": n.failed,
             "resume_ms": n.resume_ms, "waker": n.waker,

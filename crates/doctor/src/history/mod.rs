@@ -12,7 +12,7 @@ use crate::rules::night::cost::{FINEST, SHORT};
 use crate::rules::night::required::HOT;
 use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A natural sleep: what was kept of it. Names of hosts and serial numbers never are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,8 +120,9 @@ impl Row {
         depth(&m, self.hardware_works == Some(1))
     }
 
-    /// What it drew; nothing with a charger, and nothing of a sleep too short to tell.
-    fn used(&self) -> Option<Used> {
+    /// What it drew, by gauges of these steps; nothing with a charger, and nothing of a sleep too
+    /// short to tell.
+    fn used(&self, gauges: &Steps<'_>) -> Option<Used> {
         let ms = self.length_ms().filter(|ms| *ms >= SHORT * 1_000)?;
         let gauge = self.batteries.first()?.gauge;
         // Watt-hours, ampere-hours and per cents make no sum.
@@ -134,19 +135,19 @@ impl Row {
             if used < 0 {
                 return None;
             }
-            let (full, step) = match b.gauge {
-                Gauge::Percent => (Some(100_000), 1_000),
-                _ => (b.full.filter(|f| *f > 0), FINEST),
+            let full = match b.gauge {
+                Gauge::Percent => Some(100_000),
+                _ => b.full.filter(|f| *f > 0),
             };
             sum = sum.saturating_add(used);
             whole = whole.zip(full).map(|(w, f)| w.saturating_add(f));
-            steps += step;
+            steps += gauges.of(b);
         }
         Some(Used {
             ms,
             energy: (gauge == Gauge::Energy).then_some(sum),
             share: whole.map(|w| (sum, w)),
-            coarse: sum < COARSE * steps,
+            coarse: sum < steps.saturating_mul(COARSE),
         })
     }
 }
@@ -157,6 +158,50 @@ const RAN: i64 = 20;
 /// A gauge that moved by fewer of its steps says little (chosen: a reading is off by up to one
 /// step, so three are known to a third). Of several, all steps together.
 const COARSE: i64 = 3;
+
+/// The steps of gauges. No file of the kernel tells one: what all readings of a battery are
+/// multiples of is its step, if it was read often enough.
+#[derive(Default)]
+struct Steps<'a>(BTreeMap<(&'a str, &'static str), i64>);
+
+impl<'a> Steps<'a> {
+    fn seen(rows: &'a [Row]) -> Steps<'a> {
+        let mut all: BTreeMap<_, BTreeSet<i64>> = BTreeMap::new();
+        for b in rows.iter().flat_map(|r| &r.batteries) {
+            all.entry(key(b)).or_default().extend(b.before.iter().chain(&b.after));
+        }
+        all.retain(|_, read| read.len() >= OFTEN);
+        let step = |read: BTreeSet<i64>| read.into_iter().fold(0, divisor);
+        Steps(all.into_iter().map(|(k, read)| (k, step(read))).collect())
+    }
+
+    fn of(&self, b: &Battery) -> i64 {
+        let least = if b.gauge == Gauge::Percent { 1_000 } else { FINEST };
+        self.0.get(&key(b)).copied().unwrap_or(0).max(least)
+    }
+}
+
+fn key(b: &Battery) -> (&str, &'static str) {
+    let gauge = match b.gauge {
+        Gauge::Energy => "energy",
+        Gauge::Charge => "charge",
+        _ => "per cent",
+    };
+    (&b.name, gauge)
+}
+
+/// The greatest that divides both.
+fn divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// So many readings that differ show the step of a gauge: all of them are multiples of twice the
+/// step with a chance of 1 in 256, if they are drawn at random.
+const OFTEN: usize = 8;
 
 /// What batteries gave in one sleep.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +221,7 @@ pub struct Drain {
     pub microwatts: Option<i64>,
     /// Thousandths of a per cent an hour.
     pub an_hour: Option<i64>,
-    /// The gauge moved by so few of its steps that the figure is rough.
+    /// The gauge moved by so few of its steps that the figure says little of one night.
     pub coarse: bool,
 }
 
@@ -248,15 +293,15 @@ pub fn nights(rows: &[Row]) -> Vec<Night> {
     let near = |a: &Row, b: &Row| {
         a.ended_ms.is_some_and(|end| (0..APART).contains(&b.began_ms.saturating_sub(end)))
     };
-    let mut first = 0;
+    let (mut first, steps) = (0, Steps::seen(rows));
     for of in rows.chunk_by(near) {
-        out.push(night(first, of));
+        out.push(night(first, of, &steps));
         first += of.len();
     }
     out
 }
 
-fn night(first: usize, rows: &[Row]) -> Night {
+fn night(first: usize, rows: &[Row], steps: &Steps<'_>) -> Night {
     let failed: i64 = rows.iter().filter_map(|r| r.failed).sum();
     let slept: Vec<&Row> = rows.iter().filter(|r| r.slept()).collect();
     let counted = slept.iter().filter_map(|r| Some((r.hardware_ms?, r.slept_ms?, r.depth()?)));
@@ -268,7 +313,7 @@ fn night(first: usize, rows: &[Row]) -> Night {
     }
     let waker = wakers.iter().max_by_key(|w| w.1).map_or("", |w| w.0);
     let mut resumes: Vec<i64> = slept.iter().filter_map(|r| r.resume_ms).collect();
-    let drain = drain(&slept);
+    let drain = drain(&slept, steps);
     let shallow = slept.iter().filter(|r| {
         matches!(r.depth(), Some(Depth::NameOnly | Depth::Partial(..SHALLOW) | Depth::NotEvenCpus))
     });
@@ -310,8 +355,8 @@ fn has_loop(rows: &[Row]) -> bool {
 }
 
 /// What the sleeps drew of which that is known.
-fn drain(slept: &[&Row]) -> Option<Drain> {
-    let used: Vec<Used> = slept.iter().filter_map(|r| r.used()).collect();
+fn drain(slept: &[&Row], steps: &Steps<'_>) -> Option<Drain> {
+    let used: Vec<Used> = slept.iter().filter_map(|r| r.used(steps)).collect();
     let ms: i64 = used.iter().map(|u| u.ms).sum();
     if ms <= 0 {
         return None;
@@ -423,6 +468,29 @@ mod tests {
         };
         let percent = d(percent).unwrap();
         assert_eq!((percent.microwatts, percent.an_hour), (None, Some(1_000)));
+    }
+
+    #[test]
+    fn the_step_of_a_gauge_is_what_its_readings_are_multiples_of() {
+        // 620 mWh a step: a night of two steps is not told to a third, one of five is.
+        let step = 620;
+        let mut left = 90 * step * 1_000;
+        let mut rows = Vec::new();
+        for (day, moved) in [5, 2, 7, 3, 5, 4, 1].into_iter().enumerate() {
+            let mut row = sleep(day as i64 * 24 * H, 8 * H, None, 0);
+            row.batteries[0].before = Some(left);
+            left -= moved * step * 1_000;
+            row.batteries[0].after = Some(left);
+            rows.push(row);
+        }
+        let coarse = |rows: &[Row]| -> Vec<bool> {
+            nights(rows).iter().map(|n| n.drain.unwrap().coarse).collect()
+        };
+        assert_eq!(coarse(&rows), [false, true, false, false, false, false, true]);
+        // Of few readings nobody knows it, and one of a finer gauge is told by the least step.
+        assert_eq!(coarse(&rows[1..2]), [false]);
+        rows[3].batteries[0].after = rows[3].batteries[0].after.map(|n| n - 10_000);
+        assert_eq!(coarse(&rows), [false; 7]);
     }
 
     #[test]
