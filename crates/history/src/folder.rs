@@ -1,6 +1,6 @@
 //! A folder of one's own, in which nothing is opened through a link.
 
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -13,6 +13,8 @@ pub struct Folder {
     path: PathBuf,
 }
 
+/// What is said of a link where a file or folder of ours should be.
+pub(crate) const LINK: &str = "is a link, and nothing is opened through one: remove it";
 /// The end of the name of a file that was taken aside.
 pub const TAKEN: &str = ".taken";
 /// More is no file of ours.
@@ -36,7 +38,13 @@ impl Folder {
             }
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = fs::openat(&parent, name, flags, Mode::empty())?;
+        let dir = fs::openat(&parent, name, flags, Mode::empty()).map_err(|e| {
+            let there = fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
+            match there.is_ok_and(|t| FileType::from_raw_mode(t.st_mode).is_symlink()) {
+                true => io::Error::other(format!("{} {LINK}", path.display())),
+                false => e.into(),
+            }
+        })?;
         let stat = fs::fstat(&dir)?;
         if stat.st_uid != rustix::process::geteuid().as_raw() {
             let why = format!("{} belongs to another user", path.display());
@@ -76,6 +84,13 @@ impl Folder {
         Ok(Some(out))
     }
 
+    /// How long a file is; `None` if there is none.
+    pub fn size(&self, name: &str) -> Option<u64> {
+        let there = fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_file = FileType::from_raw_mode(there.st_mode).is_file();
+        u64::try_from(there.st_size).ok().filter(|_| is_file)
+    }
+
     /// Gives a file this content, all or nothing, and on disk when it returns.
     ///
     /// # Errors
@@ -99,8 +114,16 @@ impl Folder {
             let cut = self.read(name)?.is_some_and(|t| t.last().is_some_and(|b| *b != b'\n'));
             let mut file = self.file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
             let start = if cut { "\n" } else { "" };
-            file.write_all(format!("{start}{line}\n").as_bytes())?;
-            file.sync_all()?;
+            let there = file.metadata()?.len();
+            let text = format!("{start}{line}\n");
+            if let Err(e) = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()) {
+                // A full disk takes a part of a line: it is no line, and is not lost either, for
+                // the whole of it goes elsewhere.
+                if file.metadata()?.len() < there + text.len() as u64 {
+                    file.set_len(there)?;
+                }
+                return Err(e);
+            }
             // Whoever took it meanwhile may have read it before this line stood there.
             let of = fs::fstat(&file)?;
             let there = fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW);

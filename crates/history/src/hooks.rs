@@ -68,7 +68,8 @@ pub fn hooks(word: &str) -> Vec<Hook> {
          PrivateMounts=yes\n\
          PrivateNetwork=yes\n\
          IPAddressDeny=any\n\
-         ProtectKernelTunables=yes\n\
+         # All of it, in two mounts: ProtectKernelTunables makes many, and a sleep waits for them.\n\
+         ReadOnlyPaths=/proc /sys\n\
          ProtectKernelModules=yes\n\
          ProtectControlGroups=yes\n\
          ProtectClock=yes\n\

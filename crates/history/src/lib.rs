@@ -49,6 +49,10 @@ const AFTER: &str = "after";
 const SPOOL: &str = "spool";
 /// So long a hook waits for whoever holds the database.
 const HOOK: Duration = Duration::from_millis(20);
+/// Two hooks after one sleep run within this.
+const TWICE: Duration = Duration::from_secs(5);
+/// What was read before a sleep is written within this after it, ns, if whoever read it was frozen.
+const LATE: i64 = 60_000_000_000;
 /// So long a person does.
 const PERSON: Duration = Duration::from_secs(5);
 
@@ -118,6 +122,14 @@ impl Folders {
         after.filter(|a| a.boot == was.boot && a.boottime > was.boottime).min_by_key(|a| a.boottime)
     }
 
+    /// Whether the machine may have slept, or was refused, between two readings: a hook that runs
+    /// twice before one sleep reads the same of the kernel.
+    fn may_have_slept(&self, was: &Reading, now: &Reading) -> bool {
+        let stood = (now.boottime - now.monotonic) - (was.boottime - was.monotonic);
+        let counted = was.stats.is_empty() || was.stats != now.stats;
+        was.boot != now.boot || counted || stood > natural::TORN || self.ended(was).is_some()
+    }
+
     /// The row of a sleep whose hook after it kept none.
     fn unended(&self, was: &Reading, now: &Reading) -> Row {
         if let Some(end) = self.ended(was) {
@@ -144,17 +156,18 @@ pub fn before(root: &Root, begun: Clocks, at: Option<Clocks>) -> io::Result<()> 
     let mut now = natural::reading(root, begun, at);
     let folders = Folders::open(root, true);
     // The sleep before this one has no end: power failed in it, or its hook was killed.
-    let open: Vec<Row> =
-        folders.all().filter_map(begun_in).map(|w| folders.unended(&w, &now)).collect();
+    let open = folders.all().filter_map(begun_in).filter(|w| folders.may_have_slept(w, &now));
+    let open: Vec<Row> = open.map(|w| folders.unended(&w, &now)).collect();
     for row in &open {
         folders.spool(row, None)?;
     }
     for folder in folders.all() {
         let _ = folder.remove(BEFORE);
         // One that is newer is of this sleep.
-        if read(folder, AFTER).is_some_and(|a| a.boot != now.boot || a.boottime <= now.boottime) {
-            let _ = folder.remove(AFTER);
-        }
+        let old = |a: &Reading| a.boot != now.boot || a.boottime <= now.boottime;
+        let Some(a) = read(folder, AFTER).filter(old) else { continue };
+        folders.first(|f| f.append(SPOOL, &unread_before(&a)))?;
+        let _ = folder.remove(AFTER);
     }
     now.look_again(at);
     let text = serde_json::to_vec(&now)?;
@@ -192,9 +205,12 @@ pub fn after(root: &Root, at: Option<Clocks>) -> io::Result<bool> {
     } else {
         let row = row::slept(&was, &now, &natural::after(root));
         let kept = match &folders.main {
-            Ok(folder) => Store::open(&folder.place(DATABASE), HOOK)
-                .and_then(|mut s| s.add(std::slice::from_ref(&row), &[]))
-                .map_err(|e| e.to_string()),
+            Ok(folder) => {
+                let faults = Vec::from_iter(emptied(folder, &now));
+                Store::open(&folder.place(DATABASE), HOOK)
+                    .and_then(|mut s| s.add_last(&row, faults))
+                    .map_err(|e| e.to_string())
+            }
             Err(e) => Err(e.to_string()),
         };
         if let Err(what) = kept {
@@ -207,6 +223,29 @@ pub fn after(root: &Root, at: Option<Clocks>) -> io::Result<bool> {
     Ok(true)
 }
 
+/// A line of the spool for a sleep that ended then, before which nothing was read.
+fn unread_before(after: &Reading) -> String {
+    json!({ "unread_before_ms": after.realtime / 1_000_000 }).to_string()
+}
+
+/// Of sleeps before which nothing was read those that no row is of: a hook that runs twice after
+/// one sleep finds nothing the second time.
+fn without_row(alone: Vec<i64>, history: &History) -> Vec<Fault> {
+    let near = |end: i64, at: i64| end.abs_diff(at) <= TWICE.as_millis() as u64;
+    let has_row = |at| history.rows.iter().any(|r| r.ended_ms.is_some_and(|e| near(e, at)));
+    let what = "nothing was read before a sleep that ended then, so it has no row";
+    let fault = |at_ms| Fault { at_ms, what: what.into() };
+    alone.into_iter().filter(|at| !has_row(*at)).map(fault).collect()
+}
+
+/// What is said of a database without a byte: nobody leaves one so but who is killed as it makes
+/// its first one, and there SQLite would begin a new one without a word.
+fn emptied(folder: &Folder, now: &Reading) -> Option<Fault> {
+    let what = "the database was empty, and what it held before is lost, if it held anything";
+    let is_empty = folder.size(DATABASE) == Some(0);
+    is_empty.then(|| Fault { at_ms: now.realtime / 1_000_000, what: what.into() })
+}
+
 /// A line of the spool.
 fn line(row: &Row, fault: Option<&Fault>) -> String {
     let mut object = columns::object(row);
@@ -216,22 +255,36 @@ fn line(row: &Row, fault: Option<&Fault>) -> String {
     object.to_string()
 }
 
-/// The rows and faults of a spool, and how many lines are neither.
-fn spooled(text: &[u8]) -> (Vec<Row>, Vec<Fault>, usize) {
-    let (mut rows, mut faults, mut lost) = (Vec::new(), Vec::new(), 0);
+/// What a spool holds.
+#[derive(Default)]
+struct Spooled {
+    rows: Vec<Row>,
+    faults: Vec<Fault>,
+    /// When sleeps ended before which nothing was read, ms.
+    alone: Vec<i64>,
+    /// Lines that are nothing.
+    lost: usize,
+}
+
+fn spooled(text: &[u8]) -> Spooled {
+    let mut out = Spooled::default();
     for line in text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
         let object: Value = serde_json::from_slice(line).unwrap_or_default();
+        if let Some(at_ms) = object["unread_before_ms"].as_i64() {
+            out.alone.push(at_ms);
+            continue;
+        }
         let Some(row) = columns::row(&object) else {
-            lost += 1;
+            out.lost += 1;
             continue;
         };
         let fault = &object["fault"];
         if let (Some(at_ms), Some(what)) = (fault["at_ms"].as_i64(), fault["what"].as_str()) {
-            faults.push(Fault { at_ms, what: what.into() });
+            out.faults.push(Fault { at_ms, what: what.into() });
         }
-        rows.push(row);
+        out.rows.push(row);
     }
-    (rows, faults, lost)
+    out
 }
 
 /// The history of this machine, open.
@@ -257,14 +310,25 @@ impl Kept {
         let folder = folders.main.as_ref().map_err(failed)?;
         let mut remarks = Vec::new();
         let place = folder.place(DATABASE);
+        let emptied = emptied(folder, &natural::reading(root, clocks(), None));
         let mut store = match checked(&place) {
             Err(Error::Damaged(why)) => mended(&place, &why, &mut remarks)?,
             other => other?,
         };
+        if let Some(fault) = emptied {
+            store.add(&[], &[fault])?;
+        }
         // Two that look at once bring in once.
         let held = folders.all().all(Folder::hold);
         for f in folders.all().filter(|_| held) {
-            Waiting { root, folders: &folders, folder: f }.bring(&mut store, &mut remarks)?;
+            let waiting = Waiting { root, folders: &folders, folder: f };
+            match waiting.bring(&mut store, &mut remarks) {
+                Err(Error::Sqlite(why)) => {
+                    let text = "What waits cannot be brought into the database now";
+                    remarks.push(format!("{text} ({why}); it waits on."));
+                }
+                other => other?,
+            }
         }
         Ok(Kept { store, remarks })
     }
@@ -315,9 +379,19 @@ impl Waiting<'_> {
             store.add(&self.told(store, vec![row])?, &[])?;
             self.folder.remove(BEFORE).map_err(failed)?;
         }
+        let lonely = read(self.folder, AFTER).filter(|a| {
+            a.boot != boot || clocks().boottime_before.saturating_sub(a.boottime) > LATE
+        });
+        if let Some(after) = lonely.filter(|_| self.folders.all().all(|f| begun_in(f).is_none())) {
+            self.folder.append(SPOOL, &unread_before(&after)).map_err(failed)?;
+            self.folder.remove(AFTER).map_err(failed)?;
+        }
         while let Some(text) = self.folder.take(SPOOL).map_err(failed)? {
-            let (rows, faults, lost) = spooled(&text);
+            let Spooled { rows, faults, alone, lost } = spooled(&text);
             store.add(&self.told(store, rows)?, &faults)?;
+            if !alone.is_empty() {
+                store.add(&[], &without_row(alone, &store.history()?))?;
+            }
             self.folder.taken(SPOOL).map_err(failed)?;
             if lost > 0 {
                 let lines = dormouse_base::say::plural(lost, "kept line");
@@ -396,12 +470,12 @@ fn overlap(a: &Row, b: &Row) -> bool {
     a.began_ms == b.began_ms || a.began_ms < end(b) && b.began_ms < end(a)
 }
 
-/// Opens the database and looks whether all of it can be read.
+/// Opens the database and looks whether all of it can be read, and written.
 fn checked(place: &Path) -> Result<Store, Error> {
     let store = Store::open(place, PERSON)?;
     match store.history()?.damage {
         Some(why) => Err(Error::Damaged(why)),
-        None => Ok(store),
+        None => store.sound().map(|()| store),
     }
 }
 
@@ -409,7 +483,7 @@ fn checked(place: &Path) -> Result<Store, Error> {
 fn mended(place: &Path, why: &str, remarks: &mut Vec<String>) -> Result<Store, Error> {
     let failed = |e: io::Error| Error::Sqlite(e.to_string());
     let bytes = fs::read(place).map_err(failed)?;
-    let saved = Store::of_bytes(&bytes).and_then(|s| s.history()).unwrap_or_default();
+    let saved = Store::saved(&bytes);
     let aside = (1..).map(|n| place.with_extension(format!("damaged-{n}")));
     let aside = aside.into_iter().find(|p| !p.exists()).unwrap_or_else(|| place.into());
     fs::rename(place, &aside).map_err(failed)?;

@@ -9,7 +9,7 @@ use dormouse_read::{Options, read_bytes};
 /// Who tells of rows that hooks wrote.
 pub(crate) const HOOK: &str = "hook";
 /// The wall clock is said to be set if it ran so many ms more or less than the others.
-const SET: i64 = 2_000;
+pub(crate) const SET: i64 = 2_000;
 
 /// Milliseconds of ns.
 fn ms(ns: i64) -> i64 {

@@ -1,6 +1,10 @@
 //! The database: a row a sleep, its batteries and versions, and what could not be written.
 
 use crate::columns::{Cell, columns, gauge_name, gauge_of, meant};
+use crate::folder::LINK;
+use crate::row::{HOOK, SET};
+use dormouse_base::say::span;
+use dormouse_base::time::Ns;
 use dormouse_doctor::history::{Battery, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -93,6 +97,10 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // SQLite says of a link only that it cannot open it.
+        if std::fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
+            return Err(Error::Sqlite(format!("{} {LINK}", path.display())));
+        }
         let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(patience)?;
         let store = Store::bounded(db, 0)?;
@@ -129,6 +137,49 @@ impl Store {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         db.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
         Ok(Store { db, missing })
+    }
+
+    /// What can be read of a damaged database. Its first page may be lost: all of ours have the
+    /// same one but for the number of pages, as one transaction makes all tables.
+    pub(crate) fn saved(bytes: &[u8]) -> History {
+        let read = |bytes: &[u8]| Store::of_bytes(bytes).and_then(|s| s.history());
+        let as_it_is = read(bytes).unwrap_or_default();
+        let with_head = headed(bytes).and_then(|b| read(&b).ok()).unwrap_or_default();
+        if with_head.rows.len() > as_it_is.rows.len() { with_head } else { as_it_is }
+    }
+
+    /// Looks whether pages that no reader of rows meets are whole too: an index that is damaged
+    /// takes no row.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub(crate) fn sound(&self) -> Result<(), Error> {
+        let said: String =
+            self.db.query_row("PRAGMA integrity_check(1)", [], |r| r.get::<_, String>(0))?;
+        match said.as_str() {
+            "ok" => Ok(()),
+            _ => Err(Error::Damaged(said.lines().last().unwrap_or_default().trim().into())),
+        }
+    }
+
+    /// Adds the row of the sleep that has just ended, and says so if the wall clock was set back
+    /// before it: an earlier sleep of the same boot then ended after it began.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn add_last(&mut self, row: &Row, mut faults: Vec<Fault>) -> Result<usize, Error> {
+        let latest: Option<i64> = self.db.query_row(
+            "SELECT max(ended_ms) FROM sleep WHERE boot = ? AND source = ? AND began_ms <> ?",
+            (&row.boot, HOOK, row.began_ms),
+            |r| r.get(0),
+        )?;
+        let back = latest.map_or(0, |ms| ms.saturating_sub(row.began_ms));
+        if back > SET && !row.boot.is_empty() {
+            let by = span(Ns(back.saturating_mul(1_000_000)));
+            let what = format!("the wall clock was set back by {by} or more before this sleep");
+            faults.push(Fault { at_ms: row.began_ms, what });
+        }
+        self.add(std::slice::from_ref(row), &faults)
     }
 
     /// The version of its schema; 0 of an empty database.
@@ -339,6 +390,19 @@ fn size(bytes: &[u8]) -> usize {
         n => usize::from(n),
     };
     page.saturating_mul(u32::from_be_bytes([pages[0], pages[1], pages[2], pages[3]]) as usize)
+}
+
+/// A database with the first page that each of ours has, and as many pages as it is long.
+fn headed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut new = Store::bounded(Connection::open_in_memory().ok()?, 0).ok()?;
+    new.make().ok()?;
+    let first = new.db.serialize("main").ok()?;
+    let page = usize::from(u16::from_be_bytes([*first.get(16)?, *first.get(17)?]));
+    let pages = u32::try_from(bytes.len() / page).ok().filter(|n| *n > 1)?;
+    let mut out = first.get(..page)?.to_vec();
+    out.get_mut(28..32)?.copy_from_slice(&pages.to_be_bytes());
+    out.extend_from_slice(bytes.get(page..)?);
+    Some(out)
 }
 
 /// Rows by their number.

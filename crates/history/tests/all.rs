@@ -659,3 +659,141 @@ fn a_file_whose_tables_are_none_is_no_history() {
     let history = Store::of_bytes(&fs::read(&place).unwrap()).unwrap().history().unwrap();
     assert_eq!((history.unread, history.faults.len(), history.damage), (2, 0, None));
 }
+
+#[test]
+fn a_database_that_became_empty_is_said_to_have_lost_what_it_held() {
+    for met_by in ["hook", "watch"] {
+        let mut m = Machine::new();
+        m.night();
+        fs::write(m.database(), "").unwrap();
+        if met_by == "hook" {
+            m.night();
+        }
+        let history = m.kept().history().unwrap();
+        assert_eq!(history.rows.len(), usize::from(met_by == "hook"));
+        let [fault] = &history.faults[..] else { panic!("{met_by}: {history:?}") };
+        assert!(fault.what.contains("empty"), "{fault:?}");
+        m.night();
+        assert_eq!(m.kept().history().unwrap().faults.len(), 1, "{met_by}: said once");
+    }
+}
+
+#[test]
+fn every_page_may_be_damaged_and_the_rest_is_saved() {
+    let mut m = Machine::new();
+    for _ in 0..60 {
+        m.night();
+    }
+    let whole = fs::read(m.database()).unwrap();
+    let saved = |from: usize, to: usize| {
+        let mut bytes = whole.clone();
+        let noise = |i: usize| (i.wrapping_mul(2_654_435_761) >> 7) as u8;
+        bytes[from..to].iter_mut().enumerate().for_each(|(i, b)| *b = noise(i + 1));
+        fs::write(m.database(), bytes).unwrap();
+        let kept = m.kept();
+        let said = kept.remarks.join(" ");
+        (kept.history().unwrap().rows.len(), said)
+    };
+    let (rows, said) = saved(0, 100);
+    assert!(rows == 60 && said.contains("60 sleeps could be saved"), "the head: {rows}, {said}");
+    let mut lost = 0;
+    for page in 0..whole.len() / 4_096 {
+        let (rows, said) = saved(page * 4_096, (page + 1) * 4_096);
+        assert!(said.contains("damaged"), "page {page}: {said}");
+        // The second page lists those that hold rows: each of these loses its own alone.
+        lost += if page == 1 { 0 } else { 60 - rows };
+    }
+    assert_eq!(lost, 60);
+}
+
+#[test]
+fn a_database_that_cannot_be_written_now_is_shown() {
+    let mut m = Machine::new();
+    m.night();
+    let held = holding(&m.database());
+    m.night();
+    drop(held);
+    let reader = rusqlite::Connection::open(m.database()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM sleep").unwrap();
+    let kept = m.kept();
+    assert_eq!(kept.history().unwrap().rows.len(), 1);
+    assert!(kept.remarks[0].contains("it waits on"), "{:?}", kept.remarks);
+    drop(reader);
+    assert_eq!(m.kept().history().unwrap().rows.len(), 2);
+}
+
+#[test]
+fn a_clock_that_was_set_back_between_sleeps_is_said() {
+    let mut m = Machine::new();
+    m.night();
+    m.night();
+    assert_eq!(m.kept().history().unwrap().faults, []);
+    m.now[2] -= 200_000 * S;
+    m.night();
+    let history = m.kept().history().unwrap();
+    assert_eq!(history.rows.len(), 3);
+    let [fault] = &history.faults[..] else { panic!("{history:?}") };
+    assert!(fault.what.contains("set back by"), "{fault:?}");
+}
+
+#[test]
+fn two_hooks_before_one_sleep_make_one_row() {
+    let mut m = Machine::new();
+    m.before();
+    m.before();
+    m.sleep(28_800, 1);
+    m.after();
+    m.after();
+    let history = m.kept().history().unwrap();
+    assert_eq!((history.rows.len(), history.faults.len()), (1, 0), "{history:?}");
+    m.wait(3_600);
+    m.night();
+    let history = m.kept().history().unwrap();
+    assert_eq!((history.rows.len(), history.faults.len()), (2, 0), "{history:?}");
+    // A sleep that the kernel refused is one, though its hook after it was killed.
+    m.before();
+    m.put("/sys/power/suspend_stats/fail", "2");
+    m.wait(1);
+    m.before();
+    assert_eq!(m.kept().history().unwrap().rows.len(), 3);
+}
+
+#[test]
+fn a_sleep_before_which_nothing_was_read_is_said() {
+    for met_by in ["watch", "the next sleep"] {
+        let mut m = Machine::new();
+        m.night();
+        m.sleep(28_800, 1);
+        assert!(!m.after());
+        if met_by == "the next sleep" {
+            m.wait(3_600);
+            m.night();
+        } else {
+            m.boot("22222222-bbbb");
+        }
+        let history = m.kept().history().unwrap();
+        assert_eq!(history.rows.len(), if met_by == "watch" { 1 } else { 2 }, "{met_by}");
+        let [fault] = &history.faults[..] else { panic!("{met_by}: {history:?}") };
+        assert!(fault.what.contains("no row"), "{fault:?}");
+    }
+}
+
+#[test]
+fn links_are_said_to_be_links() {
+    let mut m = Machine::new();
+    m.night();
+    let kept = m.dir.path().join("kept");
+    fs::rename(m.database(), &kept).unwrap();
+    symlink(&kept, m.database()).unwrap();
+    m.night();
+    let said = Kept::open(&m.root(), false).unwrap_err().to_string();
+    assert!(said.contains("history.db is a link"), "{said}");
+    fs::rename(&kept, m.database()).unwrap();
+    assert_eq!(m.kept().history().unwrap().rows.len(), 2);
+    let folder = m.dir.path().join("var/lib/dormouse");
+    fs::rename(&folder, &kept).unwrap();
+    symlink(&kept, &folder).unwrap();
+    m.night();
+    let said = Kept::open(&m.root(), false).unwrap_err().to_string();
+    assert!(said.contains("dormouse is a link"), "{said}");
+}

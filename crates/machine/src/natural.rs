@@ -99,7 +99,7 @@ pub fn reading(root: &Root, first: Clocks, at: Option<Clocks>) -> Reading {
 }
 
 /// Two readings of two clocks differ by less, ns, if nothing slept between them.
-const TORN: i64 = 1_000_000;
+pub const TORN: i64 = 1_000_000;
 
 /// Batteries and chargers (Documentation/ABI/testing/sysfs-class-power, 6.12). Mice and pens
 /// have batteries too: their scope is a device.
