@@ -76,16 +76,19 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
     let mut silent: Vec<String> = Vec::new();
     let inputs_are_binary = matches!(inputs, [one] if is_binary(given, one));
     for t in given.said()?.iter() {
-        let report = t.case.report().clone();
+        let mut report = t.case.report().clone();
         logged |= report.logged > 0;
         let values = t.case.values.iter().any(|v| !is_table(&v.path) && v.is_of_sleep());
         let speaks = !report.sleeps.is_empty()
             || !report.findings.is_empty()
             || values
             || t.case.night.speaks();
-        let recorded = if speaks { Vec::new() } else { recordings(given, &t.name)? };
+        let alone = report.sleeps.is_empty();
+        let recorded = if alone { recordings(given, &t.name)? } else { Vec::new() };
         spoke |= speaks || !recorded.is_empty();
-        if !recorded.is_empty() {
+        if speaks {
+            report.join(broken_beside(&report, recorded));
+        } else if !recorded.is_empty() {
             out.extend(recorded);
             continue;
         }
@@ -130,6 +133,17 @@ pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
         first.losses.add("no_kernel_message", count, Severity::Warning, advice, None);
     }
     Ok(out)
+}
+
+/// What recorded cycles say that is broken, beside a text that speaks of something else, and not of
+/// those devices.
+fn broken_beside(report: &Report, recorded: Vec<Judged>) -> Vec<Finding> {
+    let told = |f: &Finding| {
+        let known = |d| report.findings.iter().any(|x| x.about.devices.contains(d));
+        f.about.devices.iter().any(known)
+    };
+    let all = recorded.into_iter().flat_map(|j| j.report.findings);
+    all.filter(|f| f.level == Level::Broken && !told(f)).collect()
 }
 
 /// A file that another subject reads as a table, and no value.
