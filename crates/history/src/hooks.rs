@@ -1,7 +1,8 @@
 //! The hooks that keep each sleep: for which init, where they lie, what they say, and how they
 //! come and go.
 
-use crate::{Traces, traces};
+use crate::folder::Folder;
+use crate::{FOLDER, Traces, traces};
 use dormouse_machine::process::is_root;
 use dormouse_machine::root::Root;
 use std::fs;
@@ -51,8 +52,8 @@ pub fn hooks(word: &str) -> Vec<Hook> {
          TimeoutSec=10\n\
          # What a battery holds back that does not answer is left alone, and nobody waits for it.\n\
          KillMode=process\n\
-         StateDirectory=dormouse\n\
-         StateDirectoryMode=0700\n\
+         # Not StateDirectory: where that is a link the hook would not run at all.\n\
+         ReadWritePaths=-/var/lib/dormouse\n\
          RuntimeDirectory=dormouse-history\n\
          RuntimeDirectoryMode=0700\n\
          RuntimeDirectoryPreserve=yes\n\
@@ -288,6 +289,12 @@ pub fn install(root: &Root, program: &Path, word: &str, yes: bool) -> Result<Don
         }
         if is_unit && wanted(&link) == There::Others {
             return others(WANTED);
+        }
+        // The hook may write in the folder, and not beside it.
+        done.push((FOLDER.into(), "make the folder"));
+        if yes {
+            Folder::open(&root.resolve(FOLDER), true)
+                .map_err(|e| Error::Failed(format!("make {FOLDER}"), e))?;
         }
         done.push((
             h.path.to_string(),

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         return terminal::print(&written::installed(&done?, !args.yes, next));
     }
     let past = if args.past.is_empty() { None } else { Some(told_by(&args.past)?) };
-    if past.is_none() && !root.exists(FOLDER) && !root.exists(SPARE) {
+    if past.is_none() && [FOLDER, SPARE].iter().all(|f| holds_nothing(&root, f)) {
         let begin = match is_hooked(&root) {
             true => "the hooks wait for the first one",
             false => "dormouse watch --install begins",
@@ -150,6 +150,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<()> {
         true => document(WATCH, "sleep", json(&shown)),
         false => written::text(&shown, terminal::wants_colour()),
     })
+}
+
+/// Whether a folder is not there or empty; of one that may not be looked into nobody knows.
+fn holds_nothing(root: &Root, folder: &str) -> bool {
+    !root.exists(folder)
+        || std::fs::read_dir(root.resolve(folder)).is_ok_and(|mut all| all.next().is_none())
 }
 
 /// Installs or uninstalls.
