@@ -16,6 +16,7 @@ mod hibernate;
 mod history;
 mod idle;
 mod missed;
+mod nights;
 mod order;
 mod probes;
 mod published;
@@ -74,6 +75,7 @@ fn main() -> Result<ExitCode> {
         Some("soc9000") => return soc9000::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
         Some("texts") => texts::run(&args.collect::<Vec<_>>())?,
+        Some("nights") => return nights::run(&args.collect::<Vec<_>>()),
         Some("userland") => return userland::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
@@ -86,7 +88,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, campaign, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo, userland; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, campaign, cuts, decide, domains, formats, governor, guest, hibernate, history, idle, nights, probes, published-storage, reality, replay, series, soc9000, source, storage, tables, texts, truth, tune-zoo, userland; checks of the tree: cargo test -p xtask"
             )
         }
     }
