@@ -4,30 +4,17 @@
 mod drain;
 mod guest;
 mod natural;
+mod told;
 mod trouble;
 
 use anyhow::{Context, Result, anyhow, bail};
 use guest::Guests;
 use std::process::ExitCode;
 use std::thread;
+use told::Told;
 
 const USAGE: &str =
     "write: nights DORMOUSE [--seed SEED] [--drains N] [--kernel SERIES] [--only PART]";
-
-/// What one part says: its lines, and what of it is not as it should be.
-#[derive(Default)]
-struct Told {
-    text: String,
-    wrong: Vec<String>,
-}
-
-impl Told {
-    fn check(&mut self, right: bool, what: impl FnOnce() -> String) {
-        if !right {
-            self.wrong.push(what());
-        }
-    }
-}
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {

@@ -1,7 +1,7 @@
 //! Drains that are drawn, and planted in a battery while the guest sleeps.
 
-use super::Told;
 use super::guest::{Case, Guests};
+use super::told::Told;
 use anyhow::{Result, anyhow};
 use dormouse_base::stats::random::Random;
 use serde_json::Value;

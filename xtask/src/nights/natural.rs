@@ -1,7 +1,7 @@
 //! Sleeps as they come.
 
-use super::Told;
 use super::guest::Guests;
+use super::told::Told;
 use anyhow::Result;
 
 const SCRIPT: &str = include_str!("natural.sh");

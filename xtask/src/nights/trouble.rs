@@ -1,7 +1,7 @@
 //! Trouble, each in its own sleep: nothing that was kept is lost in silence, and no sleep waits.
 
-use super::Told;
 use super::guest::{Case, Guests};
+use super::told::Told;
 use anyhow::{Result, anyhow};
 use std::thread;
 
