@@ -5,6 +5,7 @@
 use crate::case::Case;
 use crate::message::{Message, Trust};
 use crate::slowness;
+pub(crate) use crate::slowness::is_of_sleep;
 use crate::tongue::{self, has};
 
 /// What sleeps and wakes a machine.
@@ -382,13 +383,6 @@ const FAILS: [&str; 9] =
 /// What something does that does not answer, a few words before the sleep that it is in.
 const TIMES_OUT: [&str; 4] = ["timeout", "timeouts", "times", "timed"];
 
-/// Whether a word, in small letters, is of a sleep.
-pub(crate) fn is_of_sleep(w: &str) -> bool {
-    ["suspend", "sleep", "resum", "hibernat", "wake", "waking", "standby"]
-        .iter()
-        .any(|s| w.starts_with(s))
-}
-
 /// Whether one of the three words before `at` denies.
 fn is_denied(words: &[&str], at: usize) -> bool {
     words[at.saturating_sub(3)..at].iter().any(|w| NEVER.contains(w) || *w == "no")
@@ -680,6 +674,8 @@ mod tests {
             "suspend won't hold",
             "it froze after wake",
             "it crashed on wake",
+            "elm 7: long delay resuming from suspend",
+            "resume from s2idle takes a long time",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -732,6 +728,9 @@ mod tests {
             "it resumes by itself when i touch the keyboard",
             "the last sleep was fine",
             "it never froze after wake",
+            "it used to take 40 seconds to resume",
+            "no long delay on resume any more",
+            "resume was very slow before this release",
         ] {
             assert!(!complains(said), "{said}");
         }

@@ -130,7 +130,10 @@ fn inner<'a>(line: &'a [u8], mark: &[u8]) -> Cow<'a, [u8]> {
     // The kernel's stamp may have a cell of its own.
     let cell = cells.split(|b| *b == b'|').next().unwrap_or(cells);
     let number = |b: &u8| b.is_ascii_digit() || *b == b'.';
-    match cells.get(cell.len() + 1..).filter(|_| cell.trim_ascii().iter().all(number)) {
+    // Times that somebody rounded for a table are rows of it.
+    let decimals = |c: &[u8]| c.iter().rev().position(|b| *b == b'.').unwrap_or(0);
+    let stamp = |c: &[u8]| c.iter().all(number) && !(1..=2).contains(&decimals(c));
+    match cells.get(cell.len() + 1..).filter(|_| stamp(cell.trim_ascii())) {
         Some(rest) => Cow::Owned([b"[", cell.trim_ascii(), b"] ", rest.trim_ascii()].concat()),
         None => Cow::Borrowed(cells.trim_ascii()),
     }
@@ -156,6 +159,9 @@ mod tests {
             let plain = String::from_utf8(plain).expect("text");
             assert_eq!(plain, format!("The log:\n{}\nx\n", LOG.join("\n")), "{behind}");
         }
+        let rounded =
+            "| 57.70 | elm: is up |\n| 57.90 | oak: is up |\n| 59.35 | PM: suspend exit |\n";
+        assert_eq!(plain(rounded.as_bytes()), None, "rows of a table");
         let list = LOG.map(|l| format!("  \"{}\"", l.replace('"', "\\\""))).join(",\n");
         for list in [list.clone(), list.replace("  \"", "") + ","] {
             let read = plain(list.as_bytes()).expect("a list");

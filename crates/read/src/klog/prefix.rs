@@ -6,7 +6,6 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
-use super::order::MARKS;
 use super::stamp::{
     Moment, android, date, decimal, is_calendar, is_date, is_relative, moment, number, rfc3339,
     seconds, since, some_year, syslog, time_of_day, unix,
@@ -235,7 +234,17 @@ fn is_rounded(inside: &[u8], rest: &[u8]) -> bool {
         && (1..=2).contains(&(inside.len() - dot))
         && inside[..dot - 1].iter().all(|b| b.is_ascii_digit() || *b == b' ');
     let near = &said[..said.len().min(NEAR)];
-    let core = || MARKS.iter().any(|m| near.starts_with(m.as_bytes()));
+    // What the core says without a colon.
+    let core = || {
+        let words: [&[u8]; 5] = [
+            b"Freezing ",
+            b"Suspending console",
+            b"Restarting tasks",
+            b"OOM killer ",
+            b"suspend e",
+        ];
+        words.iter().any(|w| near.starts_with(w))
+    };
     number
         && said.first().is_some_and(u8::is_ascii_alphabetic)
         && (text::find(near, b": ").is_some() || core())

@@ -29,7 +29,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let before = out.len();
     slept(steps, out);
     let known = !case.attempts.is_empty() || !case.parts.is_empty();
-    let failed = steps.iter().any(|s| s.kind == Kind::Refused);
+    // What did not come to be is told by who says so.
+    let failed = steps.iter().any(|s| s.kind == Kind::Refused)
+        || out.iter().any(|f| f.area == Area::Abort && f.level != Level::Note);
     if out.len() == before && !known && !failed {
         out.extend(asked(steps));
     }
@@ -110,7 +112,8 @@ fn asked(steps: &[Step]) -> Option<Finding> {
         all.extend(request);
         next = behind.max(next + 1);
     }
-    let r = all.last()?;
+    // One of which the end is there tells more.
+    let r = all.iter().rfind(|r| r.ended.is_some()).or(all.last())?;
     let hibernates = r.asks.text.contains("ibernat");
     let what = if hibernates { "hibernate the machine" } else { "put the machine to sleep" };
     let head = format!("logind was asked to {what}{}{}", at(r.first), because(r.by));
@@ -149,7 +152,7 @@ fn asked(steps: &[Step]) -> Option<Finding> {
     let shown = opened;
     let more = match all.len() {
         1 => String::new(),
-        n => format!(" It is the last of {n} requests."),
+        n => format!(" The text has {n} requests."),
     };
     let mut evidence: Vec<&Step> =
         [Some(r.first), Some(r.asks), r.by, r.ended, shown].into_iter().flatten().collect();
@@ -302,6 +305,20 @@ mod tests {
         let opened = (0, "systemd-logind[7]: Lid opened.", Kind::Opened);
         let s = told(&[key, asks, opened])[0].sentence.clone();
         assert!(s.contains("opened at the same moment. Whether the machine slept, no"), "{s}");
+    }
+
+    #[test]
+    fn of_several_requests_the_one_with_an_end_is_told_and_none_beside_a_failure() {
+        let asks = |ms: i64| (ms, "systemd-logind[7]: Suspending...", Kind::Asked);
+        let over = (9_000, "systemd-logind[7]: Operation 'sleep' finished.", Kind::Ended);
+        let s = told(&[asks(0), over, asks(50_000)])[0].sentence.clone();
+        assert!(s.contains("9.0 s later") && s.contains("The text has 2 requests."), "{s}");
+        let mut case = Case::default();
+        case.way.steps = Step::of(&[asks(0)]);
+        let refused = ("write-refused", Area::Abort, Level::Broken);
+        let mut out = vec![Finding::new(refused, Confidence::Likely)];
+        judge(&case, &mut out);
+        assert_eq!(out.len(), 1);
     }
 
     #[test]
