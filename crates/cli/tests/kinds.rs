@@ -305,7 +305,10 @@ fn tables_of_locks_and_failures_behind_a_sleep_are_read() {
     says(
         "check",
         table,
-        &["No lock of this table blocks a sleep; 1 delays it", "oak-power"],
+        &[
+            "No lock of this table blocks a sleep; NetworkManager (PID 776) delays sleep",
+            "oak-power",
+        ],
         &["Broken", "Risk"],
     );
     let dead = "The firmware of my card fails to load after resuming, every time.\n\n\
