@@ -3,7 +3,7 @@
 
 use crate::absent::Absent;
 use crate::cpulist;
-use crate::late::{Lost, Program, Test};
+use crate::late::{Lost, Program, Test, mean_us, us};
 use crate::limit::CpuLimit;
 use crate::section::{self, Row, Section, of_snapshot};
 use crate::snapshot::Snapshot;
@@ -24,7 +24,12 @@ pub fn faults(
         for section in &of_snapshot(s) {
             out.extend(refused(section));
             out.extend(disabled(section));
+            let none = snapshots.iter().all(|s| of_snapshot(s).iter().all(only_polls));
+            out.extend(polls(section).filter(|_| s.whole && none));
         }
+    }
+    if let ([before, after], []) = (snapshots, runs) {
+        out.extend(listed(before, after));
     }
     // Of two dumps what changed between them is the answer.
     if let ([one], []) = (snapshots, runs)
@@ -104,8 +109,8 @@ pub const LATE: &str = "late-wakeup";
 
 /// A wake-up of a test that came far later than the others.
 pub fn late(tests: &[Test]) -> Option<Finding> {
-    let us = |ns: u64| say::grouped(ns / 1_000);
-    let (test, worst) = tests.iter().find_map(|t| Some((t, t.outlier()?)))?;
+    let far = tests.iter().find_map(|t| Some((t, t.outlier()?)));
+    let (test, worst) = far.or_else(|| tests.iter().find_map(|t| Some((t, t.slow()?))))?;
     let who = match (test.program, test.bound) {
         (Program::Timerlat, _) | (_, true) => format!("on CPU {}", worst.number),
         _ => format!("in thread {}", worst.number),
@@ -120,20 +125,37 @@ pub fn late(tests: &[Test]) -> Option<Finding> {
         None => String::new(),
     };
     let text = format!("{} {}: max {} us", test.program.name(), worst.number, us(worst.most));
+    let mut f = finding(LATE, Level::Note);
+    let mut shown = vec![row(text)];
+    f = match far.is_some() {
+        true => f.says(format!(
+            "The worst wake-up{of} came {} us late, {who}{others}. The mean is {} us.",
+            us(worst.most),
+            mean_us(test.mean())
+        )),
+        false => f.says(format!(
+            "Wake-ups come late as a rule: {} us on average, {} us at worst, {who}.",
+            mean_us(test.mean()),
+            us(worst.most)
+        )),
+    };
+    if test.coarse {
+        // A timer without them ends with a tick (kernel/time/hrtimer.c:hrtimer_run_queues, 6.12).
+        f = f.because(
+            "cyclictest warns that there are no high resolution timers: a timer ends with the \
+             next tick, up to a whole tick late",
+        );
+        shown.push(row("WARN: High resolution timers not available".into()));
+    }
     Some(
-        finding(LATE, Level::Note)
-            .says(format!(
-                "The worst wake-up{of} came {} us late, {who}{others}. The mean is {} us.",
-                us(worst.most),
-                us(test.mean())
-            ))
-            .look(match worst.lost() {
+        f.look(match worst.lost() {
+                _ if test.coarse => "Start without highres=off, with CONFIG_HIGH_RES_TIMERS, and with a clock that can be set for one moment: grep -e resolution -e event_handler /proc/timer_list.",
                 // Leaving an idle state lies before the interrupt.
                 Some(Lost::Behind) => "Its own interrupt came in time, so no idle state made it late: another interrupt, another task, or the kernel with preemption off did. dormouse check --realtime asks the machine.",
                 Some(Lost::Before) => "Its own interrupt was late: the exit of an idle state, a part of the kernel with interrupts off, or firmware did that. dormouse check --realtime asks the machine.",
                 None => "The test does not say what made it late: the exit of an idle state, an interrupt, another task or firmware can. dormouse check --realtime asks the machine.",
             })
-            .shown_by([row(text)]),
+            .shown_by(shown),
     )
 }
 
@@ -171,6 +193,65 @@ fn none(absent: &[Absent]) -> Option<Finding> {
                  virtual machine that is usual, and its host has them.",
             )
             .shown_by(lines),
+    )
+}
+
+fn only_polls(s: &Section) -> bool {
+    s.only_polls().is_some()
+}
+
+/// A CPU whose only state is to poll.
+fn polls(s: &Section) -> Option<Finding> {
+    let row = s.only_polls()?;
+    let (has, stays) = match s.cpus.len() {
+        1 => ("has", "it stays"),
+        _ => ("have", "they stay"),
+    };
+    Some(
+        finding("idle-polls", Level::Risk)
+            .says(format!(
+                "{} {has} no idle state but {}, which polls: idle, {stays} awake in a loop.",
+                cpulist::named(&s.cpus),
+                name(row)
+            ))
+            .look(
+                "See cat /proc/cmdline for a limit (intel_idle.max_cstate, processor.max_cstate,                  powersave=off), and what the driver said of states that firmware offers: dmesg | \
+                 grep -i idle.",
+            )
+            .shown_by([counted(row)]),
+    )
+}
+
+/// Two dumps of which one lists states that the other does not: other settings, another kernel
+/// or another machine.
+fn listed(before: &Snapshot, after: &Snapshot) -> Option<Finding> {
+    let words = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        say::names(&names)
+    };
+    let [first, second] = before.only_in(after);
+    let says = match (&first[..], &second[..]) {
+        ([], []) => return None,
+        ([], more) => format!("The second dump lists {}, the first does not.", words(more)),
+        (more, []) => format!("The first dump lists {}, the second does not.", words(more)),
+        (a, b) => {
+            format!("The first dump lists {}, the second {} instead.", words(a), words(b))
+        }
+    };
+    let all = |s: &Snapshot, of: &str| {
+        let rows = of_snapshot(s).into_iter().flat_map(|s| s.states);
+        let mut names: Vec<String> = rows.map(|r| name(&r)).collect();
+        names.dedup();
+        row(format!("{of}: {}", names.join(" ")))
+    };
+    Some(
+        finding("idle-lists", Level::Note)
+            .says(says)
+            .look(
+                "Where both are of one machine, the kernel, its command line or firmware's settings \
+                 differ.",
+            )
+            .shown_by([all(before, "first"), all(after, "second")]),
     )
 }
 
@@ -490,6 +571,51 @@ mod tests {
         assert!(advice(Some(20_000)).contains("no idle state made it late"));
         assert!(advice(Some(1_100_000)).starts_with("Its own interrupt was late"));
         assert!(advice(None).starts_with("The test does not say"));
+    }
+
+    #[test]
+    fn a_mean_that_is_late_does_not_hide_what_is_late() {
+        let thread = |mean: u64, most: u64| Thread {
+            priority: Some(70),
+            count: Some(9_000),
+            least: 90_000,
+            mean,
+            most,
+            ..Thread::default()
+        };
+        let of = |mean, most, coarse| {
+            late(&[Test { threads: vec![thread(mean, most)], coarse, ..Test::default() }])
+        };
+        let found = of(640_000, 2_900_000, true).expect("late");
+        assert!(found.sentence.contains("640 us") && found.sentence.contains("2,900 us"));
+        assert!(found.why.contains("high resolution timers"));
+        let all = of(520_000, 910_000, false).expect("late");
+        assert_eq!(
+            all.sentence,
+            "Wake-ups come late as a rule: 520 us on average, 910 us at worst, in thread 0."
+        );
+        assert!(of(40_000, 90_000, false).is_none());
+        // As `show` writes it.
+        let found = of(4_800, 1_650_000, false).expect("late");
+        assert!(found.sentence.ends_with("The mean is 4.8 us."), "{}", found.sentence);
+    }
+
+    #[test]
+    fn a_cpu_that_can_only_poll_is_a_risk_and_two_lists_are_told() {
+        let dump = |names: &[&str]| {
+            let counters = Counters { usage: Some(7), time: Some(900), ..Counters::default() };
+            let state =
+                |n: &&str| StateSeen { name: Some((*n).into()), counters, ..StateSeen::default() };
+            let states = (0..).zip(names.iter().map(state)).collect();
+            Snapshot { cpus: BTreeMap::from([(9, states)]), whole: true, ..Snapshot::default() }
+        };
+        let found = &faults(&[dump(&["snooze"])], &[], &[], &[])[0];
+        assert_eq!((found.id, found.level), ("idle-polls", Level::Risk));
+        let cut = Snapshot { whole: false, ..dump(&["POLL"]) };
+        assert!(faults(&[cut], &[], &[], &[]).is_empty(), "there may be more");
+        let two = faults(&[dump(&["snooze"]), dump(&["snooze", "nap", "deep"])], &[], &[], &[]);
+        assert_eq!((two.len(), two[0].id), (1, "idle-lists"));
+        assert_eq!(two[0].sentence, "The second dump lists nap and deep, the first does not.");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How late wake-ups came, as a test measured them: cyclictest, `rtla timerlat`.
 
 use crate::named::keeps_shallow;
+use dormouse_base::say;
 use serde::Serialize;
 
 /// What measured.
@@ -137,7 +138,29 @@ pub struct Test {
     pub dma_latency_us: Option<u64>,
     /// Settings that the lines before it name.
     pub named: Vec<Named>,
+    /// The program warned that there are no timers of high resolution.
+    pub coarse: bool,
 }
+
+/// ns as us, with what is left of them.
+pub fn us(ns: u64) -> String {
+    let (whole, rest) = (say::grouped(ns / 1_000), ns % 1_000);
+    match rest {
+        0 => whole,
+        n => format!("{whole}.{}", format!("{n:03}").trim_end_matches('0')),
+    }
+}
+
+/// A mean over threads is no more exact than what they print.
+pub fn mean_us(ns: u64) -> String {
+    us(if ns >= 1_000 { (ns + 50) / 100 * 100 } else { ns })
+}
+
+/// A wake-up that was so late is late for any work of real time, ns. Ours.
+const LEAST: u64 = 100_000;
+
+/// A worst wake-up that was so late is told without a look at the others, ns. Ours.
+const MUCH: u64 = 1_000_000;
 
 impl Test {
     /// The thread that was latest.
@@ -146,15 +169,22 @@ impl Test {
     }
 
     /// The thread that was latest, if it stands out: its worst wake-up took a hundred times the mean
-    /// of all, or ten times the worst of each other thread, and no less than a tenth of a ms.
+    /// of all, or ten times the worst of each other thread, and no less than a tenth of a ms; or a
+    /// ms and more.
     pub fn outlier(&self) -> Option<&Thread> {
-        const LEAST: u64 = 100_000;
         let worst = self.worst()?;
         let others = self.threads.iter().filter(|t| !std::ptr::eq(*t, worst));
         let next = others.map(|t| t.most).max();
         let far = worst.most >= self.mean().saturating_mul(100)
             || next.is_some_and(|n| worst.most >= n.saturating_mul(10));
+        let far = far || worst.most >= MUCH;
         (worst.most >= LEAST && far && self.priority() != Some(0)).then_some(worst)
+    }
+
+    /// The thread that was latest, where wake-ups were late as a rule: the mean is.
+    pub fn slow(&self) -> Option<&Thread> {
+        let late = self.mean() >= LEAST && self.priority() != Some(0);
+        self.worst().filter(|_| late)
     }
 
     /// All wake-ups, if each thread tells its own.

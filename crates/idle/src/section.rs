@@ -85,6 +85,17 @@ impl Section {
         self.states.iter().zip(0..).any(|(r, i)| r.state != i)
     }
 
+    /// The one state of the table, if it is one in which a CPU stays awake in a loop:
+    /// drivers/cpuidle/poll_state.c calls it POLL, cpuidle-powernv.c and cpuidle-pseries.c call it
+    /// snooze (6.12).
+    pub fn only_polls(&self) -> Option<&Row> {
+        let polls = |r: &&Row| matches!(r.name.as_deref(), Some("POLL" | "snooze"));
+        match &self.states[..] {
+            [one] => Some(one).filter(polls),
+            _ => None,
+        }
+    }
+
     /// Place of the deepest state that CPUs awake may enter.
     pub(crate) fn deepest(&self) -> Option<usize> {
         let awake = |r: &Row| r.target_residency_us.is_none_or(|us| us < ONLY_S2IDLE);

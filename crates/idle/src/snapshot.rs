@@ -96,6 +96,8 @@ pub struct Snapshot {
     /// The counters are the kernel's own, which begin at boot; else the source does
     /// not say since when it counts.
     pub since_boot: bool,
+    /// The text itself lists the states of each CPU, so a state that is not here does not exist.
+    pub whole: bool,
 }
 
 /// Why two snapshots have no difference.
@@ -107,6 +109,8 @@ pub enum NotAPair {
     NoCommonCpu,
     /// A state of this number has another name: another table.
     Table(u32),
+    /// One has states that the other has not.
+    States,
     /// Neither counts anything.
     NoCounters,
 }
@@ -126,7 +130,10 @@ impl Snapshot {
             let Some(old) = before.cpus.get(cpu) else { continue };
             let mut left = BTreeMap::new();
             for (i, s) in states {
-                let Some(o) = old.get(i) else { continue };
+                let Some(o) = old.get(i) else {
+                    left.insert(*i, StateSeen { counters: Counters::default(), ..s.clone() });
+                    continue;
+                };
                 if let (Some(a), Some(b)) = (&o.name, &s.name)
                     && a != b
                 {
@@ -140,11 +147,45 @@ impl Snapshot {
         if out.cpus.is_empty() {
             return Err(NotAPair::NoCommonCpu);
         }
+        let [had, has] = before.only_in(&out);
+        if !had.is_empty() || !has.is_empty() {
+            return Err(NotAPair::States);
+        }
         let mut states = out.cpus.values().flat_map(BTreeMap::values);
         if states.all(|s| s.counters == Counters::default()) && backwards == 0 {
             return Err(NotAPair::NoCounters);
         }
         Ok((out, backwards))
+    }
+
+    /// Names of all states of some CPUs, in the order of the tables; none if one of them has no
+    /// name.
+    fn names(&self, of: impl Fn(&u32) -> bool) -> Vec<&str> {
+        let mut out: Vec<&str> = Vec::new();
+        let cpus = self.cpus.iter().filter(|c| of(c.0));
+        for s in cpus.flat_map(|c| c.1.values()) {
+            match s.name.as_deref() {
+                Some(n) if out.contains(&n) => {}
+                Some(n) => out.push(n),
+                None => return Vec::new(),
+            }
+        }
+        out
+    }
+
+    /// States that only one of two dumps has, by name: of `self`, of `other`. Where both show the
+    /// same CPUs, of those.
+    pub fn only_in<'a>(&'a self, other: &'a Snapshot) -> [Vec<&'a str>; 2] {
+        let common = |cpu: &u32| self.cpus.contains_key(cpu) && other.cpus.contains_key(cpu);
+        let any = self.cpus.keys().any(common);
+        let [mine, theirs] = [self, other].map(|s| s.names(|cpu| !any || common(cpu)));
+        if mine.is_empty() || theirs.is_empty() {
+            return Default::default();
+        }
+        let not_in = |a: &[&'a str], b: &[&'a str]| {
+            a.iter().filter(|n| !b.contains(n)).copied().collect::<Vec<_>>()
+        };
+        [not_in(&mine, &theirs), not_in(&theirs, &mine)]
     }
 
     /// CPUs with the same table, in order of the first of them: the classes of

@@ -167,6 +167,8 @@ struct Reading {
     headed: bool,
     named: Vec<Named>,
     dma: Option<u64>,
+    /// It warned of timers.
+    coarse: bool,
     bins: Bins,
     timerlat: Hist,
 }
@@ -198,6 +200,7 @@ impl Reading {
             program,
             bound: self.options.bound || program == Program::Timerlat,
             dma_latency_us: self.dma.take(),
+            coarse: std::mem::take(&mut self.coarse),
             named: std::mem::take(&mut self.named),
             ..Test::default()
         });
@@ -336,6 +339,11 @@ impl Reading {
             self.dma = rest[..end].parse().ok();
             return;
         }
+        // rt-tests, src/cyclictest/cyclictest.c, main, 2.5.
+        if line.contains("High resolution timers not available") {
+            self.coarse = true;
+            return;
+        }
         let typed = is_command(line);
         if let Some(found) = options(line) {
             // Two commands are two tests.
@@ -470,6 +478,16 @@ mod tests {
         let same = text.replace("1203", "901").replace("12\n", "41\n");
         assert_eq!(tests(&same).len(), 2, "one process may be two runs by their headings");
         assert!(all[1].named[0].on && all[1].named[0].in_caption);
+    }
+
+    #[test]
+    fn a_warning_of_timers_is_of_the_test_below() {
+        let row = "T: 0 ( 71) P:70 I:1000 C: 9000 Min: 90 Act: 600 Avg: 640 Max: 2900\n";
+        let warned =
+            format!("# cyclictest -p 70\nWARN: High resolution timers not available\n{row}");
+        let all = tests(&format!("{warned}# cyclictest -p 70 -t\n{row}"));
+        assert_eq!(all.iter().map(|t| t.coarse).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(all[0].caption, None);
     }
 
     #[test]

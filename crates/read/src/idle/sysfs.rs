@@ -205,6 +205,10 @@ pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mu
     let mut seen: BTreeMap<(usize, u32, u32), u32> = BTreeMap::new();
     // The snapshot of the moment before, by number.
     let mut earlier: BTreeMap<usize, usize> = BTreeMap::new();
+    // States that came up first once names of the same snapshot came again: if that turns out to
+    // be another moment, they are of it alone.
+    let mut late: Vec<(usize, u32, u32)> = Vec::new();
+    let mut repeats: Vec<usize> = Vec::new();
     // The folder of a CPU that the last prompt or command stands in.
     let mut folder = None;
     while let Some(line) = lines.next() {
@@ -248,9 +252,20 @@ pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mu
                         at = out.len() - 1;
                         by_prefix.insert(found.prefix.to_owned(), at);
                         earlier.insert(at, before);
+                        for (_, cpu, state) in late.extract_if(.., |l| l.0 == before) {
+                            let states = out[before].cpus.entry(cpu).or_default();
+                            if let Some(s) = states.remove(&state) {
+                                out[at].cpus.entry(cpu).or_default().insert(state, s);
+                            }
+                        }
+                    } else if again && !repeats.contains(&at) {
+                        repeats.push(at);
                     }
                     *seen.entry((at, cpu, state)).or_default() |= bit;
                     if !out[at].cpus.get(&cpu).is_some_and(|c| c.contains_key(&state)) {
+                        if repeats.contains(&at) {
+                            late.push((at, cpu, state));
+                        }
                         let known =
                             earlier.get(&at).and_then(|b| out[*b].cpus.get(&cpu)?.get(&state));
                         let kept =
@@ -459,4 +474,36 @@ pub(super) fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut
         None,
     );
     out.push(snapshot);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_the_second_dump_alone_has_is_of_that_one() {
+        let dump = |names: &[&str], usage: u64| {
+            let file = |at: usize, file: &str, value: &str| {
+                format!("/sys/devices/system/cpu/cpu0/cpuidle/state{at}/{file}:{value}\n")
+            };
+            let each = |what: &dyn Fn(usize, &str) -> String| -> String {
+                names.iter().enumerate().map(|(at, n)| what(at, n)).collect()
+            };
+            each(&|at, n| file(at, "name", n))
+                + &each(&|at, _| file(at, "latency", &at.to_string()))
+                + &each(&|at, _| file(at, "usage", &(usage + at as u64).to_string()))
+        };
+        let text =
+            dump(&["POLL", "ELM1"], 500) + "\nThe other:\n" + &dump(&["POLL", "ELM1", "ELM6"], 70);
+        let mut out = Vec::new();
+        parse("x", &text, &mut out, &mut Losses::default());
+        let counts =
+            |s: &Snapshot| s.cpus[&0].values().map(|s| s.counters.usage).collect::<Vec<_>>();
+        assert_eq!(
+            out.iter().map(counts).collect::<Vec<_>>(),
+            [vec![Some(500), Some(501)], vec![Some(70), Some(71), Some(72)]]
+        );
+        let deep = &out[1].cpus[&0][&2];
+        assert_eq!((deep.name.as_deref(), deep.latency), (Some("ELM6"), Some(2)));
+    }
 }

@@ -1,5 +1,6 @@
 //! Tables of idle states that programs print.
 
+use super::between::host;
 use crate::grams::Asked;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
@@ -7,7 +8,32 @@ use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
 /// Whether a text has lines of `cpupower idle-info`.
 pub(crate) fn is_idle_info(text: &str, asked: &Asked<'_>) -> bool {
     let told = |l: &str| l.starts_with("Flags/Description:") || old_state(l).is_some();
-    asked.has_any(&["Flags/Description:", "type["]) && text.lines().map(plain).any(told)
+    asked.has_any(&["Flags/Description:", "type["])
+        && (text.lines().map(plain).any(told) || is_beside(text))
+}
+
+/// What each dump begins with.
+const DRIVER: &str = "CPUidle driver:";
+
+/// Whether several dumps stand side by side, with bars between them.
+fn is_beside(text: &str) -> bool {
+    text.lines().any(|l| l.split('|').filter(|c| c.contains(DRIVER)).count() > 1)
+}
+
+/// Dumps that stand side by side, each as a text of its own, with the machine that its prompt
+/// names.
+fn beside(text: &str) -> Vec<(Option<String>, String)> {
+    let head = text.lines().find(|l| is_beside(l)).unwrap_or_default();
+    let n = head.split('|').filter(|c| c.contains(DRIVER)).count();
+    let fits = |l: &&str| l.split('|').count() == n;
+    let column = |at: usize| {
+        let cells = text.lines().filter(fits).map(|l| l.split('|').nth(at).unwrap_or("").trim());
+        let host = cells.clone().find_map(|c| host(c)).map(str::to_owned);
+        // People shorten what does not fit between the bars.
+        let rows = cells.map(|c| c.replace("Flags/Desc:", "Flags/Description:") + "\n");
+        (host, rows.collect())
+    };
+    (0..n).map(column).collect()
 }
 
 /// One state as `cpupower idle-info --proc` prints it, like the file of ACPI that
@@ -37,13 +63,23 @@ fn plain(line: &str) -> &str {
 
 /// Reads `cpupower idle-info`; each `CPUidle driver:` begins a snapshot.
 pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    if is_beside(text) {
+        for (i, (host, column)) in (1..).zip(beside(text)) {
+            let host = host.unwrap_or_else(|| format!("column {i}"));
+            idle_info(&format!("{name} ({host})"), &column, out, losses);
+        }
+        return;
+    }
     let first = out.len();
     let mut snapshot = Snapshot { label: name.to_owned(), since_boot: true, ..Snapshot::default() };
     let mut cpu: Option<u32> = None;
     let (mut nameless, mut unread) = (0, 0);
     let mut state: Option<StateSeen> = None;
     let mut previous = "";
-    let mut available: Vec<&str> = Vec::new();
+    // Each CPU of each dump has a list of its own.
+    let mut lists: Vec<(usize, u32, Vec<&str>)> = Vec::new();
+    // The last words with a colon behind them that are the name of no state.
+    let mut heading = false;
     // What stands between two CPUs tells whether they are of one call.
     let mut apart = false;
     let mut keep = |snapshot: &mut Snapshot, cpu: Option<u32>, state: Option<StateSeen>| {
@@ -57,6 +93,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
         let after = |key: &str| line.strip_prefix(key).map(str::trim);
         if let Some(driver) = after("CPUidle driver:") {
             keep(&mut snapshot, cpu, state.take());
+            apart |= heading;
             // With several CPUs the driver is named before each.
             if !apart && snapshot.driver.as_deref() == Some(driver) && !snapshot.cpus.is_empty() {
                 cpu = None;
@@ -76,7 +113,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
         } else if let Some(governor) = after("CPUidle governor:") {
             snapshot.governor = Some(governor.to_owned());
         } else if let Some(names) = after("Available idle states:") {
-            available = names.split_whitespace().collect();
+            lists.push((out.len(), cpu.unwrap_or(0), names.split_whitespace().collect()));
         } else if let Some(n) = after("analyzing CPU").or(after("Analyzing CPU")) {
             keep(&mut snapshot, cpu, state.take());
             cpu = n.trim_end_matches(':').parse().ok();
@@ -90,6 +127,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
             keep(&mut snapshot, cpu, Some(s));
         } else if let Some(desc) = after("Flags/Description:") {
             keep(&mut snapshot, cpu, state.take());
+            heading = false;
             let (name, disabled) = match previous.trim_end_matches([':', ' ']) {
                 n if n.ends_with("(DISABLED)") => (n.trim_end_matches("(DISABLED)").trim(), true),
                 n => (n, false),
@@ -108,6 +146,7 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
                 Some("Duration") => &mut s.counters.time,
                 _ => {
                     apart |= !line.is_empty() && !line.ends_with(':');
+                    heading = line.ends_with(':') || heading && line.is_empty();
                     previous = line;
                     continue;
                 }
@@ -121,7 +160,9 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     if !snapshot.cpus.is_empty() {
         out.push(snapshot);
     }
-    out[first..].iter_mut().for_each(|s| complete(s, &available));
+    for (at, snapshot) in out.iter_mut().enumerate().skip(first) {
+        complete(snapshot, &lists.iter().filter(|l| l.0 == at).collect::<Vec<_>>());
+    }
     let count = out.len() - first;
     if count > 1 {
         for (i, s) in out[first..].iter_mut().enumerate() {
@@ -134,21 +175,25 @@ pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses:
     losses.add("unread_value", unread, Severity::Warning, advice, None);
 }
 
-/// Adds the states that the list names and that the text has no block of: it was cut, and no
-/// share of time can be told.
-fn complete(snapshot: &mut Snapshot, available: &[&str]) {
-    for states in snapshot.cpus.values_mut() {
+/// Adds the states that the list of a CPU names and that the text has no block of: it was cut, and
+/// no share of time can be told. A CPU without a list has that of the first one beside it.
+fn complete(snapshot: &mut Snapshot, lists: &[&(usize, u32, Vec<&str>)]) {
+    let mut whole = !lists.is_empty();
+    for (cpu, states) in &mut snapshot.cpus {
+        let Some(list) = lists.iter().rfind(|l| l.1 == *cpu).or(lists.first()) else { continue };
         let known = |name: &str| states.values().any(|s| s.name.as_deref() == Some(name));
-        let listed = |s: &StateSeen| s.name.as_deref().is_some_and(|n| available.contains(&n));
+        let listed = |s: &StateSeen| s.name.as_deref().is_some_and(|n| list.2.contains(&n));
         if !states.values().all(listed) {
+            whole = false;
             continue;
         }
-        let missing: Vec<&&str> = available.iter().filter(|n| !known(n)).collect();
+        let missing: Vec<&&str> = list.2.iter().filter(|n| !known(n)).collect();
         for name in missing {
             let state = StateSeen { name: Some((*name).to_owned()), ..StateSeen::default() };
             states.insert(states.len() as u32, state);
         }
     }
+    snapshot.whole = whole;
 }
 
 /// What a column of such a table holds, by the words that people write above it.
@@ -377,6 +422,7 @@ pub(super) fn csv(text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_table_with_a_head_of_the_counters_is_a_snapshot_of_its_governor() {
@@ -400,6 +446,45 @@ mod tests {
         idle_info("x", cut, &mut out, &mut Losses::default());
         let states = &out[0].cpus[&0];
         assert_eq!((states.len(), states[&2].counters.time), (3, None));
+        // Each dump has a list of its own, and words above it part them.
+        let dump = |cpu: u32, names: &[&str]| {
+            let head = format!(
+                "CPUidle driver: elm_idle\nanalyzing CPU {cpu}:\n\nAvailable idle states: {}\n",
+                names.join(" ")
+            );
+            let state = |n: &&str| {
+                format!("{n}:\nFlags/Description: {n}\nLatency: 3\nUsage: 7\nDuration: 90\n")
+            };
+            head + &names.iter().map(state).collect::<String>()
+        };
+        let two = format!(
+            "Old kernel:\n\n{}\nNew kernel:\n\n{}",
+            dump(5, &["doze"]),
+            dump(6, &["doze", "nap", "deep"])
+        );
+        let mut out = Vec::new();
+        idle_info("x", &two, &mut out, &mut Losses::default());
+        let states = |s: &Snapshot| s.cpus.values().map(BTreeMap::len).collect::<Vec<_>>();
+        assert_eq!(out.iter().map(states).collect::<Vec<_>>(), [vec![1], vec![3]], "{out:?}");
+        assert!(out.iter().all(|s| s.whole));
+        let one = dump(5, &["doze", "nap"]) + &dump(6, &["doze", "nap"]);
+        let mut out = Vec::new();
+        idle_info("x", &one, &mut out, &mut Losses::default());
+        assert_eq!(out.iter().map(states).collect::<Vec<_>>(), [vec![2, 2]], "one call");
+        // Several side by side are one a machine.
+        let sides = [dump(5, &["doze"]), dump(5, &["doze", "nap"])]
+            .map(|d| "me@elm:~$ cpupower idle-info\n".to_owned() + &d);
+        let mut cells = sides.each_ref().map(|s| s.lines());
+        let mut rows = String::new();
+        while let [Some(b), a] = [cells[1].next(), cells[0].next()] {
+            rows += &format!("{:<40} | {}\n", a.unwrap_or(""), b.replace("Description", "Desc"));
+        }
+        let rows = rows.replacen("me@elm", "me@oak", 1);
+        assert!(is_idle_info(&rows, &Asked::of(rows.as_bytes())));
+        let mut out = Vec::new();
+        idle_info("x", &rows, &mut out, &mut Losses::default());
+        assert_eq!(out.iter().map(states).collect::<Vec<_>>(), [vec![1], vec![2]], "{out:?}");
+        assert_eq!(out[0].label, "x (oak)");
         // Tables that a script printed of each CPU; the same CPU again is another moment.
         let each = "cpu0 State  Name  Disabled  Latency  Residency  Time  Usage\n\
                     0  POLL  0  0  0  90  3\n1  ELM1  1  2  2  7000  40\n";

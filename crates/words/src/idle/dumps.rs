@@ -4,6 +4,7 @@ use super::numbers::percent;
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
+use dormouse_base::say;
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::section::{Section, of_snapshot, totals};
 use dormouse_idle::snapshot::{NotAPair, Snapshot};
@@ -64,16 +65,62 @@ pub(super) fn list(snapshots: &[Snapshot]) -> String {
     out
 }
 
-/// Why two dumps have no difference, if both count.
+/// Why two dumps have no difference, if both count, and which states only one of them lists.
 pub(super) fn apart(before: &Snapshot, after: &Snapshot) -> Option<String> {
+    let listed = lists(before, after);
     let why = match after.since(before) {
         Ok(_) => {
             "counters of the second are smaller, so it is the earlier one, or of another boot or machine"
         }
         Err(NotAPair::Driver(..)) => "they name different drivers",
         Err(NotAPair::NoCommonCpu) => "no CPU is in both",
-        Err(NotAPair::Table(_)) => "their states have different names, so they are of two machines",
-        Err(_) => return None,
+        Err(NotAPair::Table(_)) if listed.is_none() => {
+            "their states have different names, so they are of two machines"
+        }
+        Err(NotAPair::Table(_) | NotAPair::States) => {
+            "one lists states that the other does not, as of two boots or machines"
+        }
+        Err(NotAPair::NoCounters) => return listed,
     };
-    Some(wrap(&format!("No difference is made of the two dumps: {why}.")))
+    let why = wrap(&format!("No difference is made of the two dumps: {why}."));
+    Some(listed.unwrap_or_default() + &why)
+}
+
+/// Which states one of two dumps lists and the other does not: mostly the point of both.
+fn lists(before: &Snapshot, after: &Snapshot) -> Option<String> {
+    let [first, second] = before.only_in(after);
+    let one = |names: &[&str], has: &str, has_not: &str| {
+        let names: Vec<String> = names.iter().map(|n| safe(n).into_owned()).collect();
+        let is = format!("The {has} dump lists {}, the {has_not} does not.", say::names(&names));
+        (!names.is_empty()).then(|| wrap(&is))
+    };
+    let all = [one(&second, "second", "first"), one(&first, "first", "second")];
+    let all: String = all.into_iter().flatten().collect();
+    (!all.is_empty()).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_idle::snapshot::{Counters, StateSeen};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn what_one_list_alone_has_is_said() {
+        let dump = |names: &[&str], usage: u64| {
+            let counters = Counters { usage: Some(usage), ..Counters::default() };
+            let state =
+                |n: &&str| StateSeen { name: Some((*n).into()), counters, ..StateSeen::default() };
+            let states = (0..).zip(names.iter().map(state)).collect();
+            Snapshot { cpus: BTreeMap::from([(0, states)]), ..Snapshot::default() }
+        };
+        let said = apart(&dump(&["POLL", "ELM1"], 9), &dump(&["POLL", "ELM1", "ELM6"], 90));
+        let said = said.expect("they differ");
+        assert!(
+            said.starts_with("The second dump lists ELM6, the first does not.\nNo difference"),
+            "{said}"
+        );
+        let grown = apart(&dump(&["POLL", "ELM1"], 90), &dump(&["POLL", "ELM1"], 9));
+        assert!(grown.is_some_and(|s| s.contains("counters of the second are smaller")));
+    }
 }

@@ -3,26 +3,14 @@
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::{grouped, plural};
-use dormouse_idle::late::{Beside, CHANCE, Differs, Lost, OfIdle, Sure, Test, Thread};
+use dormouse_idle::late::{
+    Beside, CHANCE, Differs, Lost, OfIdle, Sure, Test, Thread, mean_us as mean, us,
+};
 use std::fmt::Write as _;
 
 /// Percentiles of a histogram, as people say them.
 const QUANTILES: [(u64, &str); 4] =
     [(50_000, "50 %"), (99_000, "99 %"), (99_900, "99.9 %"), (99_990, "99.99 %")];
-
-/// ns as us, with what is left of them.
-fn us(ns: u64) -> String {
-    let (whole, rest) = (grouped(ns / 1_000), ns % 1_000);
-    match rest {
-        0 => whole,
-        n => format!("{whole}.{}", format!("{n:03}").trim_end_matches('0')),
-    }
-}
-
-/// A mean over threads is no more exact than what they print.
-fn mean(ns: u64) -> String {
-    us(if ns >= 1_000 { (ns + 50) / 100 * 100 } else { ns })
-}
 
 fn who(bound: bool, number: u32) -> String {
     format!("{} {number}", if bound { "CPU" } else { "thread" })
@@ -86,12 +74,18 @@ pub(super) fn text(t: &Test, top: usize, beside: bool) -> String {
             grouped(n)
         ));
     }
+    if t.coarse {
+        out += &wrap(
+            "It warns that there are no high resolution timers: a timer ends with the next tick, \
+             up to a whole tick late.",
+        );
+    }
     if t.priority() == Some(0) {
         out += &wrap(
             "It ran as a normal task (P: 0), which others keep waiting: no latency of real time.",
         );
     }
-    if !beside {
+    if !beside && !t.coarse {
         out += &wrap(&format!("{}{}", reason(worst), held(t.dma_latency_us)));
     }
     out.push('\n');

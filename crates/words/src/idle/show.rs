@@ -338,7 +338,8 @@ fn table(section: &Section) -> String {
             if cell.len() >= c.1 {
                 cell.retain(|c| c != ',');
             }
-            let _ = write!(out, "{cell:>w$}", w = c.1);
+            let room = if cell.len() >= c.1 { cell.len() + 1 } else { c.1 };
+            let _ = write!(out, "{cell:>room$}");
         }
         out.push('\n');
     }

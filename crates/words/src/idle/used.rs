@@ -26,6 +26,14 @@ pub(super) fn text(sections: &[Section], listed: bool) -> String {
     let lacks = lacks.and_then(|s| s.states.iter().find(|r| r.time_ns.is_none()));
     let one = matches!(sections, [s] if s.cpus.len() == 1);
     let (cpus, its) = if one { ("the CPU", "its") } else { ("CPUs", "their") };
+    // The text may be cut, so that this is no word on what the CPU can.
+    let polls = sections.iter().all(|s| s.only_polls().is_some()) && listed;
+    if let Some(row) = sections.first().filter(|_| polls).and_then(Section::only_polls) {
+        return format!(
+            "The text lists no idle state but {}, which polls: in it a CPU stays awake in a loop.",
+            name(row)
+        );
+    }
     match most.filter(|r| r.time_ns > Some(0)) {
         Some(_) if let Some(r) = lacks.filter(|r| r.sleeps.is_none()) => format!(
             "How often {} was entered, and for how long, this input does not say: no share of time is told.",
@@ -47,7 +55,7 @@ pub(super) fn text(sections: &[Section], listed: bool) -> String {
             percent(r.time_ns.unwrap_or(0), all.time),
             name(r)
         ),
-        None => entered(sections).unwrap_or_else(|| {
+        None => entered(sections).or_else(|| some(sections)).unwrap_or_else(|| {
             "This input says which idle states there are, and not how they were used.".into()
         }),
     }
@@ -109,6 +117,22 @@ fn entered(sections: &[Section]) -> Option<String> {
     })
 }
 
+/// A table that counts how often some of its states were entered.
+fn some(sections: &[Section]) -> Option<String> {
+    let [s] = sections else { return None };
+    let counted = s.states.iter().filter_map(|r| Some((r, r.sleeps?)));
+    let one = |(r, n): (&Row, u64)| match n {
+        0 => format!("{} was never entered", name(r)),
+        n => format!("{} was entered {} times", name(r), grouped(n)),
+    };
+    let all: Vec<String> = counted.take(NAMED).map(one).collect();
+    let others = match s.states.iter().any(|r| r.sleeps.is_none()) {
+        true => "; how often the other states were, and for how long, this input does not say.",
+        false => "; for how long this input does not say.",
+    };
+    (!all.is_empty()).then(|| say::names(&all) + others)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +147,25 @@ mod tests {
         };
         let states = (first..).zip(states).map(row).collect();
         Section { cpus: vec![3], states, doubts: Vec::new() }
+    }
+
+    #[test]
+    fn a_count_of_one_state_is_told() {
+        let mut s = section(0, &[("nap", 0, None), ("deep", 4_100, None)]);
+        s.states[0].sleeps = None;
+        assert_eq!(
+            text(&[s], true),
+            "deep was entered 4,100 times; how often the other states were, and for how long, this input does not say."
+        );
+    }
+
+    #[test]
+    fn a_state_that_polls_is_no_sleep() {
+        let one = section(0, &[("snooze", 60, Some(900))]);
+        assert_eq!(
+            text(&[one], true),
+            "The text lists no idle state but snooze, which polls: in it a CPU stays awake in a loop."
+        );
     }
 
     #[test]
