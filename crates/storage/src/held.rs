@@ -272,7 +272,9 @@ pub const ENOUGH: u64 = 2;
 /// Devices that every event of a trace found in use, or with a child awake.
 pub fn by_events(runtime: &Runtime) -> Vec<Held> {
     // One that a failed call left where it was is not held awake by its users.
-    let seen = |d: &&Device| d.events() > ENOUGH && d.usage.is_some() && d.failed.is_none();
+    let seen = |d: &&Device| {
+        (d.events() > ENOUGH || d.found_in_use()) && d.usage.is_some() && d.failed.is_none()
+    };
     let held = |d: &Device| {
         let positive = |n: Option<i32>| n.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
         let why = if let (true, Some(count)) = (d.always_used, positive(d.usage)) {
@@ -448,6 +450,17 @@ mod tests {
         let all = broken_by_events(&r, 2_000_000_060);
         assert_eq!(all, [broken("1-0042", failed), broken("dp", stuck)]);
         assert!(by_events(&r).iter().all(|h| h.name != "1-0042"));
+    }
+
+    #[test]
+    fn one_look_that_was_refused_says_that_a_device_is_in_use() {
+        let mut r = Runtime::default();
+        r.call(10, 7, Function::Idle, "elm0", 1, Some(3));
+        r.returned(11, 7, Function::Idle, "elm0", -11);
+        r.call(12, 7, Function::Idle, "oak0", 1, Some(3));
+        r.returned(13, 7, Function::Idle, "oak0", 0);
+        let [held] = &by_events(&r)[..] else { panic!("{:?}", by_events(&r)) };
+        assert_eq!((held.name.as_str(), &held.why), ("elm0", &Why::Used { count: 3, by: vec![] }));
     }
 
     #[test]

@@ -146,6 +146,13 @@ impl Device {
         }
     }
 
+    /// Whether the kernel looked whether it may rest, and refused because of its users: one look
+    /// is enough (drivers/base/power/runtime.c:rpm_check_suspend_allowed, 6.12).
+    pub fn found_in_use(&self) -> bool {
+        const EAGAIN: i32 = -11;
+        self.always_used && self.errors.contains_key(&(Function::Idle, EAGAIN))
+    }
+
     /// Suspends that were refused, which is no error: how often, and how.
     pub fn refused(&self) -> Option<(i32, u64)> {
         const EBUSY: i32 = -16;

@@ -253,6 +253,15 @@ pub(super) fn text(r: &Run, limits: &[(u64, String)], of_cpus: Option<&str>) -> 
             percent(slept)
         ));
     }
+    let smis = r.intervals.iter().filter_map(|i| i.machine.get("SMI"));
+    let smis = smis.fold(0i64, |sum, n| sum.saturating_add(*n)) / 1_000;
+    if smis > 0 {
+        out += &wrap(&format!(
+            "Firmware interrupted CPUs {} times, added up over all of them (SMI): no kernel can \
+             prevent that, and each wakes what sleeps.",
+            grouped(smis.unsigned_abs())
+        ));
+    }
     if let Some(poll) = r.polled().filter(|p| *p > 0) {
         out += &wrap(&format!(
             "CPUs polled for {} of the time{}: they waited in a loop, ready at once, and did no work.",
