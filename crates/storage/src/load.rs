@@ -22,6 +22,8 @@ pub struct Job {
     pub threads: Option<u64>,
     /// Its own options let time pass between its requests.
     pub paced: bool,
+    /// The job goes in two directions, and the text shows this one alone.
+    pub halved: bool,
     /// Which run of its text it is a direction of: reads and writes of one job share its
     /// threads and its depth.
     pub run: usize,
@@ -110,8 +112,12 @@ impl Job {
         Some(u64::try_from(rate * u128::from(self.whole()) / 1_000_000_000).unwrap_or(u64::MAX))
     }
 
-    /// What its queue makes of its latency; `None` if its rate is not known.
+    /// What its queue makes of its latency; `None` if its rate is not known, or not all that is
+    /// in the queue.
     pub fn queue(&self) -> Option<Queue> {
+        if self.halved {
+            return None;
+        }
         let rate = u128::from(self.rate.filter(|r| *r > 0)?);
         let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
         let under_way = self.under_way()?;

@@ -17,6 +17,8 @@ struct Group {
     name: String,
     threads: Option<u64>,
     depth: Option<u64>,
+    /// It goes in two directions.
+    mixed: bool,
     first: usize,
 }
 
@@ -34,8 +36,9 @@ enum Percentiles {
 pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     let text = String::from_utf8_lossy(bytes);
     let short = name.rsplit('/').next().unwrap_or(name);
-    // Depths of the heads that stand above all results, by name.
-    let mut depths: Vec<(String, u64)> = Vec::new();
+    // Depths of the heads that stand above all results, by name, and whether a job goes in two
+    // directions.
+    let mut depths: Vec<(String, Option<u64>, bool)> = Vec::new();
     let mut group = Group::default();
     let mut percentiles = Percentiles::None;
     // What somebody wrote above the next result.
@@ -56,14 +59,13 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
             above = Some(words.to_owned());
             group = Group { first: jobs.len(), ..Group::default() };
         } else if let Some((job, rest)) = line.split_once(": (g=") {
-            if let Some(depth) = value(rest, "iodepth=") {
-                depths.push((job.trim().into(), depth));
-            }
+            depths.push((job.trim().into(), value(rest, "iodepth="), goes_two_ways(rest)));
         } else if let Some((job, rest)) = line.split_once(": (groupid=") {
             group = Group {
                 name: job.trim().into(),
                 threads: value(rest, "jobs="),
-                depth: depths.iter().find(|d| d.0 == job.trim()).map(|d| d.1),
+                depth: depths.iter().find(|d| d.0 == job.trim()).and_then(|d| d.1),
+                mixed: depths.iter().any(|d| d.0 == job.trim() && d.2),
                 first: jobs.len(),
             };
             percentiles = Percentiles::None;
@@ -77,6 +79,7 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
                 run: group.first,
                 depth: group.depth,
                 threads: group.threads,
+                halved: group.mixed,
                 paced,
                 ..Job::default()
             });
@@ -112,7 +115,19 @@ pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
     }
     // What was cut before its latency says nothing.
     jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
+    // The other direction of a job may be cut off, and its requests are in the queue too.
+    for run in jobs[first..].chunk_by_mut(|a, b| a.run == b.run && a.name == b.name) {
+        let alone = run.len() == 1;
+        run.iter_mut().for_each(|j| j.halved &= alone);
+    }
     share(&mut jobs[first..]);
+}
+
+/// Whether the head of a job says that it reads and writes, or trims and writes (`rw=randrw`;
+/// options.c, the option `readwrite`, 3.36).
+fn goes_two_ways(head: &str) -> bool {
+    let both = ["rw", "readwrite", "randrw", "trimwrite", "randtrimwrite"];
+    word(head, "rw=").is_some_and(|w| both.contains(&w))
 }
 
 /// The options of a command line that runs fio.
@@ -320,6 +335,24 @@ fn quantiles(line: &str, job: &mut Job, of: Percentiles) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mixed_job_with_one_direction_says_nothing_of_its_queue() {
+        let head =
+            |rw: &str| format!("elm: (g=0): rw={rw}, bs=4K-4K, ioengine=libaio, iodepth=128\n");
+        let result = "elm: (groupid=0, jobs=1): err= 0: pid=3: now\n  read: IOPS=20.0k, BW=78MiB/s (82MB/s)(9MiB/1msec)\n    clat (usec): min=9, max=9000, avg=3000.00\n";
+        let write = "  write: IOPS=20.0k, BW=78MiB/s (82MB/s)(9MiB/1msec)\n    clat (usec): min=9, max=9000, avg=3000.00\n";
+        let of = |text: &str| {
+            let mut jobs = Vec::new();
+            read("x", text.as_bytes(), &mut jobs);
+            jobs.iter().map(|j| j.queue().is_some()).collect::<Vec<_>>()
+        };
+        for mixed in ["rw", "randrw", "trimwrite"] {
+            assert_eq!(of(&(head(mixed) + result)), [false], "{mixed}");
+            assert_eq!(of(&(head(mixed) + result + write)), [true, true], "{mixed}");
+        }
+        assert_eq!(of(&(head("randread") + result)), [true]);
+    }
 
     #[test]
     fn words_above_a_result_name_it() {
