@@ -90,6 +90,8 @@ pub struct Drive {
 pub enum ByItself {
     /// It goes into other states by its table.
     Falls,
+    /// It is to go by its table, which the text does not show.
+    On,
     /// It is to go by its table, and that is empty: it enters nothing by itself.
     EmptyTable,
     /// Autonomous transitions are off: it enters nothing by itself.
@@ -146,7 +148,8 @@ impl Drive {
             Some(false) => Some(ByItself::Off),
             _ if !self.falls.is_empty() => Some(ByItself::Falls),
             Some(true) if self.entries > 0 => Some(ByItself::EmptyTable),
-            _ => None,
+            Some(true) => Some(ByItself::On),
+            None => None,
         }
     }
 
@@ -438,7 +441,7 @@ mod tests {
     #[test]
     fn what_a_drive_does_by_itself_and_what_the_kernel_would_have_it_do() {
         let mut d = Drive { apst: Some(true), ..Drive::default() };
-        assert_eq!(d.by_itself(), None, "no entry was shown");
+        assert_eq!(d.by_itself(), Some(ByItself::On), "no entry was shown");
         d.entries = 32;
         assert_eq!(d.by_itself(), Some(ByItself::EmptyTable));
         d.falls.push(Fall { from: 0, after_ms: 200, to: 3 });

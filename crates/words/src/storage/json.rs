@@ -73,6 +73,7 @@ pub fn json(page: &Page<'_>) -> Value {
             "apst_entries": d.entries,
             "by_itself": d.by_itself().map(|b| match b {
                 ByItself::Falls => "falls",
+                ByItself::On => "on",
                 ByItself::EmptyTable => "empty_table",
                 ByItself::Off => "off",
                 ByItself::Unable => "unable",

@@ -22,8 +22,12 @@ fn watts(uw: Option<u64>) -> String {
 pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
     let odd: Vec<&Drive> = drives.iter().filter(|d| !d.doubts().is_empty()).collect();
     // Whoever enters nothing by itself never has to wake.
-    let still = |d: &&Drive| d.by_itself().is_some_and(|b| b != ByItself::Falls);
-    let asleep = drives.iter().find(still).and_then(Drive::by_itself);
+    let still =
+        |d: &Drive| d.by_itself().is_some_and(|b| !matches!(b, ByItself::Falls | ByItself::On));
+    // Without a table of states what it does by itself is all that there is.
+    let told = |d: &&Drive| d.by_itself().is_some_and(|b| b != ByItself::Falls);
+    let all = drives.iter().find(|d| still(d)).or(drives.iter().find(told));
+    let asleep = all.and_then(Drive::by_itself);
     let worst = drives
         .iter()
         .filter_map(|d| Some((d.deepest(d.limit.unwrap_or(u64::MAX))?, d)))
@@ -32,9 +36,7 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
         |s: &PowerState| time(i64::try_from(s.exit_us.saturating_mul(1_000)).unwrap_or(i64::MAX));
     let limited = drives.iter().any(|d| d.limit.is_some());
     let text = match worst {
-        Some(_) if drives.iter().all(|d| still(&d)) => {
-            by_itself(asleep.expect("each is so")).into()
-        }
+        Some(_) if drives.iter().all(still) => by_itself(asleep.expect("each is so")).into(),
         Some((s, d)) => format!(
             "Waking takes up to {} by the drive's own table: from state {} of {}{}.{}",
             exit(s),
@@ -59,7 +61,8 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             "The kernel's limit lets no drive here sleep by itself.".into()
         }
         None if drives.iter().all(|d| d.states.is_empty()) && asleep.is_some() => {
-            let of: Vec<_> = drives.iter().filter(still).map(|d| safe(&d.name)).collect();
+            let same = |d: &&Drive| d.by_itself() == asleep;
+            let of: Vec<_> = drives.iter().filter(same).map(|d| safe(&d.name)).collect();
             let whose = match of.len() == drives.len() {
                 true => String::new(),
                 false => format!("{}: ", of.join(", ")),
@@ -122,7 +125,7 @@ pub(super) fn drives(p: &mut Page, drives: &[Drive]) {
             continue;
         }
         // Beside what was read of the drive it is what a kernel would set, and not what is set.
-        let read = d.by_itself().is_some_and(|b| b != ByItself::Falls);
+        let read = d.by_itself().is_some_and(|b| !matches!(b, ByItself::Falls | ByItself::On));
         let kernel = match d.named_limit {
             Some(_) => "by default limits",
             None if read => "the kernel would set",

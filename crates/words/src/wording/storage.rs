@@ -153,6 +153,9 @@ pub fn errno(error: i32) -> String {
 pub fn by_itself(b: ByItself) -> &'static str {
     match b {
         ByItself::Falls => "It goes into states that save power by itself (APST).",
+        ByItself::On => {
+            "APST is on; which states the drive enters by itself, its table, is not in the text."
+        }
         ByItself::EmptyTable => {
             "APST is on and every entry of its table is empty: the drive enters no state that \
              saves power by itself."
