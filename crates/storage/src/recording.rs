@@ -81,6 +81,8 @@ pub struct Trace {
     pub until: i64,
     /// Lines with events of storage that could not be read.
     pub unread: u64,
+    /// Who issued commands that have no sector, and how often, where the text says it.
+    pub commands_by: BTreeMap<String, u64>,
 }
 
 impl Trace {

@@ -35,10 +35,11 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// The raw value of an attribute of ATA: `193 Load_Cycle_Count 0x0032 001 001 000 Old_age Always
-/// - 812345`; hours may go on (`9123h+45m`).
+/// - 812345`; hours may go on (`9123h+45m`). Programs that ask smartctl write the name and the
+/// value alone: `Load_Cycle_Count=812345`, `| 193 | Load_Cycle_Count | 812345 |`.
 fn attribute<'a>(case: &'a Case, (number, name): (&str, &str)) -> Option<(u64, &'a Message)> {
     let mut rows = case.messages.having(name).filter_map(|(i, m)| {
-        let mut words: Vec<&str> = m.text.split_whitespace().collect();
+        let mut words: Vec<&str> = m.text.split_whitespace().filter(|w| *w != "|").collect();
         // A mail may have broken the row before its last columns.
         if words.len() < ATA
             && words.last().is_some_and(|w| matches!(*w, "Always" | "Offline" | "-"))
@@ -46,16 +47,25 @@ fn attribute<'a>(case: &'a Case, (number, name): (&str, &str)) -> Option<(u64, &
             let next = case.messages.get(i + 1).filter(|n| n.line == m.line + 1);
             words.extend(next.map_or("", |n| n.text.as_str()).split_whitespace());
         }
+        if let Some(raw) = words.iter().find_map(|w| w.trim_start_matches('|').strip_prefix(name)) {
+            let equal = raw.strip_prefix('=').map(|r| r.trim_end_matches([',', ';', '|']));
+            if let Some(n) = equal.and_then(|r| r.parse().ok()) {
+                return Some((n, m));
+            }
+        }
         let at = words.iter().position(|w| w.starts_with(name))?;
         // The number may have been taken for a time.
         let numbered = at == 0 || words[at - 1] == number;
+        if let ([raw], true) = (&words[at + 1..], numbered) {
+            return Some((raw.replace(',', "").parse().ok()?, m));
+        }
         let raw = words.get(at + 8)?;
         let digits = raw.find(|c: char| !c.is_ascii_digit()).unwrap_or(raw.len());
         let flag = words.get(at + 1).is_some_and(|w| w.starts_with("0x"));
         (numbered && flag).then(|| raw[..digits].parse().ok()).flatten().map(|n: u64| (n, m))
     });
     // Of two drives nobody knows which hours are whose.
-    rows.next().filter(|_| rows.next().is_none())
+    rows.next().filter(|first| rows.all(|r| r.0 == first.0))
 }
 
 fn parks(case: &Case) -> Option<Finding> {
@@ -86,7 +96,7 @@ fn parks(case: &Case) -> Option<Finding> {
                  stop (hdparm -B 254 lets it do neither; it comes back at the next power-on). \
                  Some drives have a timer of their own in place of it.",
             )
-            .shown_by(lines([shown, of])),
+            .shown_by(lines([shown].into_iter().chain((of.line != shown.line).then_some(of)))),
     )
 }
 
@@ -182,6 +192,24 @@ mod tests {
         // A mail broke the rows.
         let broken = ata("3000", "390000").replace("Always - ", "Always\n-  ");
         assert!(found(&broken)[0].2.contains("390,000 times in 3,000 hours"));
+    }
+
+    #[test]
+    fn names_and_values_alone_are_read_too() {
+        for text in [
+            "WARN: drive elm: |Start_Stop_Count=9 Power_On_Hours=3000 Load_Cycle_Count=390000\n",
+            "  9 Power_On_Hours 3000\n193 Load_Cycle_Count 390000\n",
+            "| ID | Attribute | Raw |\n|---|---|---|\n| 9 | Power_On_Hours | 3000 |\n| 193 | Load_Cycle_Count | 390,000 |\n",
+        ] {
+            let all = found(text);
+            assert!(
+                all.first().is_some_and(|f| f.2.contains("390,000 times in 3,000 hours")),
+                "{text} {all:?}"
+            );
+        }
+        let two =
+            "Power_On_Hours=3000 Load_Cycle_Count=390000\nPower_On_Hours=9 Load_Cycle_Count=3\n";
+        assert_eq!(found(two), []);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::ledger::{Event, Ledger, NO_SECTOR};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::{Disk, Operation, asks_for_a_flush};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Bytes that are searched for a first line.
 const HEAD: usize = 1 << 20;
@@ -90,8 +90,16 @@ struct Rest {
     from: Option<(Disk, u64)>,
 }
 
-/// `2048 + 8 [cat]`; of a command, which has no sector, `512 (12 01 80 …) [smartctl]`.
-fn rest_of(text: &[u8]) -> Option<Rest> {
+/// `2048 + 8 [cat]`; of a command, which has no sector, `512 (12 01 80 …) [smartctl]`, or without
+/// its bytes `512 [smartctl]` and at its end `[0]` (blkparse_fmt.c:process_default, 1.3). A flush
+/// ends so too, and is none.
+fn rest_of(text: &[u8], letters: &[u8]) -> Option<Rest> {
+    let is_command = |rest: &[u8]| rest.starts_with(b"[") && !letters.starts_with(b"F");
+    let command =
+        |rest| Rest { sector: NO_SECTOR, sectors: 0, second: 0, error: error(rest), from: None };
+    if is_command(text.trim_ascii_start()) {
+        return Some(command(text));
+    }
     let (sector, rest) = word(text)?;
     let sector = number(sector)?;
     let (sign, rest) = word(rest)?;
@@ -102,10 +110,8 @@ fn rest_of(text: &[u8]) -> Option<Rest> {
             let sectors = if sign == b"+" { u32::try_from(second).ok()? } else { 0 };
             Rest { sector, sectors, second, error: error(rest), from: origin(rest) }
         }
-        _ if sign.starts_with(b"(") => {
-            let rest = &rest[memchr::memchr(b')', rest)? + 1..];
-            Rest { sector: NO_SECTOR, sectors: 0, second: 0, error: error(rest), from: None }
-        }
+        _ if sign.starts_with(b"(") => command(&rest[memchr::memchr(b')', rest)? + 1..]),
+        _ if is_command(sign) => command(b""),
         _ => return None,
     };
     Some(read)
@@ -120,6 +126,14 @@ fn error(rest: &[u8]) -> i32 {
     };
     let error = number().unwrap_or(0);
     if error > 0x7fff { error.wrapping_sub(0x1_0000) } else { error }
+}
+
+/// The program in brackets at the end of a line: `[smartctl]`.
+fn program(rest: &[u8]) -> Option<String> {
+    let open = memchr::memrchr(b'[', rest)?;
+    let name = std::str::from_utf8(rest[open + 1..].strip_suffix(b"]")?).ok()?;
+    let named = name.starts_with(|c: char| c.is_alphabetic());
+    named.then(|| name.to_owned())
 }
 
 /// A line, read.
@@ -146,6 +160,8 @@ struct Run {
     first: Option<i64>,
     latest: i64,
     seen: u64,
+    /// Who issued commands, and how often.
+    commands_by: BTreeMap<String, u64>,
 }
 
 /// Buffers of CPUs are apart by less, ns.
@@ -239,6 +255,7 @@ impl Run {
             completions,
             unissued,
             events: [("blkparse".to_string(), self.seen)].into(),
+            commands_by: self.commands_by,
             ..Trace::default()
         }
     }
@@ -253,7 +270,7 @@ pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> 
     let mut lines = bytes.split(|b| *b == b'\n').map(unquoted).peekable();
     while let Some((text, depth)) = lines.next() {
         let same = text == std::mem::replace(&mut before, text);
-        let mut read = line(text).map(|l| (rest_of(l.rest), l));
+        let mut read = line(text).map(|l| (rest_of(l.rest, l.letters), l));
         // A mail program broke the line: the rest stands alone in the next.
         let broken = match &read {
             Some((rest, l)) => rest.is_none() && is_wanted(l.action),
@@ -264,7 +281,7 @@ pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> 
             joined.extend_from_slice(text);
             joined.push(b' ');
             joined.extend_from_slice(next);
-            if let Some((Some(rest), l)) = line(&joined).map(|l| (rest_of(l.rest), l)) {
+            if let Some((Some(rest), l)) = line(&joined).map(|l| (rest_of(l.rest, l.letters), l)) {
                 lines.next();
                 read = Some((Some(rest), l));
             }
@@ -293,6 +310,11 @@ pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> 
             continue;
         };
         let command = r.sector == NO_SECTOR;
+        if let Some(by) = program(l.rest).filter(|_| command && l.action == b'D')
+            && run.commands_by.len() < MOST_PROGRAMS
+        {
+            *run.commands_by.entry(by).or_default() += 1;
+        }
         let operation = if command { Operation::Other } else { Operation::of(l.letters) };
         let flush = !command && asks_for_a_flush(l.letters);
         let event = Event {
@@ -316,6 +338,9 @@ pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> 
     let part = |n: usize| if several { n as u32 + 1 } else { 0 };
     runs.into_iter().enumerate().map(|(n, r)| r.trace(name, part(n))).collect()
 }
+
+/// So many programs are kept.
+const MOST_PROGRAMS: usize = 64;
 
 /// Actions of requests.
 fn is_wanted(action: u8) -> bool {
@@ -380,6 +405,17 @@ Reads Queued:         963,     3852KiB
         assert_eq!(runs(&format!("{run}Look at this:\n{quoted}")).len(), 1);
         let doubled: String = run.lines().map(|l| format!("{l}\n{l}\n")).collect();
         assert_eq!(runs(&doubled)[0].requests.len(), 1);
+    }
+
+    #[test]
+    fn commands_without_their_bytes_have_times_and_who_issued_them() {
+        let text = "8,48 1 1 4.100000000 70 D R 512 [elmctl]\n8,48 1 2 4.350000000 0 C R [0]\n\
+                    8,48 1 3 4.400000000 9 D N 0 [kworker/1:0H]\n8,48 1 4 4.500000000 0 C N [0]\n";
+        let [t] = &runs(text)[..] else { panic!() };
+        let all: Vec<_> = t.requests.iter().map(|r| (r.operation, r.latency())).collect();
+        let other = Operation::Other;
+        assert_eq!(all, [(other, Some(250_000_000)), (other, Some(100_000_000))]);
+        assert_eq!(t.commands_by["elmctl"], 1);
     }
 
     #[test]

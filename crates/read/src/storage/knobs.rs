@@ -14,9 +14,13 @@ const APM: &str = "APM_level";
 const STOPS: &str = "issuing standby command";
 const TIMER: &str = "setting standby to ";
 
-/// Whether a text has words of `hdparm`.
+/// What `smartctl -n` says of a disk that it leaves alone: `Device is in STANDBY mode, exit(2)`
+/// (ataprint.cpp:ataPrintMain and scsiprint.cpp:scsiPrintMain, 7.4).
+const LEFT: &str = "Device is in ";
+
+/// Whether a text has words of `hdparm` or `smartctl`.
 pub(super) fn spins(bytes: &[u8]) -> bool {
-    [STATE, APM].iter().any(|w| memchr::memmem::find(bytes, w.as_bytes()).is_some())
+    [STATE, APM, LEFT].iter().any(|w| memchr::memmem::find(bytes, w.as_bytes()).is_some())
 }
 
 /// Takes what a line says of `disk`, which it may name itself: `/dev/sdx: APM_level = 128`.
@@ -38,6 +42,21 @@ fn hdparm(line: &str, disk: &mut String, out: &mut Knobs) -> bool {
         }
         return true;
     }
+    if let Some((mode, _)) = said.strip_prefix(LEFT).and_then(|r| r.split_once(" mode, exit(")) {
+        let state = match mode.split([' ', '_']).next() {
+            Some("STANDBY") => "standby",
+            Some("SLEEP") => "sleeping",
+            Some("IDLE" | "ACTIVE") => "active/idle",
+            _ => return false,
+        };
+        // A loop of a shell does not say which disk it asked.
+        let of = match disk.as_str() {
+            "" => format!("disk {}", out.spinning.len() + 1),
+            named => named.to_owned(),
+        };
+        out.spinning.insert(of, state.into());
+        return true;
+    }
     if said == STOPS && !disk.is_empty() {
         // What was read of it before is of before.
         out.spinning.remove(disk.as_str());
@@ -56,12 +75,16 @@ fn hdparm(line: &str, disk: &mut String, out: &mut Knobs) -> bool {
     !disk.is_empty()
 }
 
-/// The disk that a command asks: `hdparm -C /dev/sdx`.
+/// The disk that a command asks: `hdparm -C /dev/sdx`; empty if it is a variable of the shell.
 fn asked_of(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("hdparm -")?;
+    let commands = ["hdparm -", "smartctl -"];
+    let (_, rest) = commands.iter().find_map(|c| line.split_once(c))?;
     let name = rest.split_once(" /dev/")?.1;
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-    (end > 0).then(|| &name[..end])
+    match name[end..].starts_with(['$', '{', '*', '?', '[']) {
+        true => Some(""),
+        false => (end > 0).then(|| &name[..end]),
+    }
 }
 
 /// Takes every setting of a text, quoted or not; how many there were.
@@ -158,6 +181,17 @@ mod tests {
         assert_eq!((a.allowed, a.forbidden, a.usage), (Some(false), true, Some(0)));
         let b = &k.power["/sys/devices/b"];
         assert_eq!((b.usage, b.is_active()), (Some(3), Some(true)));
+    }
+
+    #[test]
+    fn what_smartctl_leaves_alone_stands_still() {
+        let text = "# smartctl -A -n standby /dev/sdq\nsmartctl 7.1\n\nDevice is in SLEEP mode, exit(2)\n\
+            # for d in r s; do smartctl -n standby /dev/sd$d; done\nDevice is in STANDBY mode, exit(2)\n\
+            Device is in IDLE_A mode, exit(2)\nDevice is in use\n";
+        let mut k = Knobs::default();
+        assert_eq!((spins(text.as_bytes()), read(text.as_bytes(), &mut k)), (true, 3));
+        let all: Vec<_> = k.spinning.iter().map(|(d, s)| (d.as_str(), s.as_str())).collect();
+        assert_eq!(all, [("disk 2", "standby"), ("disk 3", "active/idle"), ("sdq", "sleeping")]);
     }
 
     #[test]

@@ -506,6 +506,7 @@ impl Sink {
             woken: self.woken,
             until: self.until,
             unread: self.damaged,
+            commands_by: BTreeMap::new(),
         }
     }
 }

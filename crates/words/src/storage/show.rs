@@ -269,6 +269,15 @@ fn trust(t: &Trace, disks: &[DiskSummary], name: &str) -> String {
             }
         );
     }
+    if !t.commands_by.is_empty() {
+        let mut all: Vec<_> = t.commands_by.iter().collect();
+        all.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let named = all.iter().take(3).map(|(by, n)| format!("{} ({})", safe(by), grouped(**n)));
+        text += &format!(
+            " Commands without a sector, such as queries, were issued by {}.",
+            say::names(&named.collect::<Vec<_>>())
+        );
+    }
     if !t.watched.gating && !t.watched.runtime {
         text += " Events of clocks and runtime suspend are not in it: such waits are part of the \
                  other rows.";
@@ -465,7 +474,7 @@ fn rests(knobs: &Knobs) -> Vec<String> {
         });
     }
     let disks = knobs.spinning.iter();
-    out.extend(disks.map(|(disk, state)| format!("{disk}: {state} (hdparm -C).")));
+    out.extend(disks.map(|(disk, state)| format!("{disk}: {state} (hdparm -C, smartctl -n).")));
     // hdparm(8): levels from 1 to 127 permit that a disk spins down, others do not.
     out.extend(knobs.apm.iter().map(|(disk, level)| match level.parse::<u8>() {
         Ok(1..=127) => format!("{disk}: APM level {level}, which lets it spin down (hdparm -B)."),
