@@ -1,6 +1,6 @@
 //! Tables in which a person sets figures before a change beside those after it, as mails with
-//! patches have them: in two columns, in two rows, or in two lines that are alike but for their
-//! figures.
+//! patches have them: in two columns, in two rows, in two lines that are alike but for their
+//! figures, in a table of runs, or in a sentence.
 
 use crate::case::Case;
 use crate::evidence::lines;
@@ -228,7 +228,13 @@ fn sides<'a>(said: &[&'a Message]) -> Option<Found<'a>> {
         }
     }
     let table = Table { columns: Vec::new(), rows };
-    (!shown.is_empty()).then_some(Found { table, shown, caption: None, spoken: true })
+    (!shown.is_empty()).then_some(Found {
+        table,
+        shown,
+        caption: None,
+        spoken: true,
+        medians: false,
+    })
 }
 
 /// Whether a line has a word of a kernel with a change, a governor, or a release.
@@ -259,8 +265,139 @@ fn table<'a>(case: &'a Case, said: &[&'a Message]) -> Option<Found<'a>> {
         let (table, shown) = read.or_else(two)?;
         let caption = caption(case, shown[0]).filter(|m| speaks(&m.text));
         let spoken = table.rows.iter().any(|r| speaks(&r.name)) || speaks(&shown[0].text);
-        (spoken || caption.is_some()).then_some(Found { table, shown, caption, spoken })
+        (spoken || caption.is_some()).then_some(Found {
+            table,
+            shown,
+            caption,
+            spoken,
+            medians: false,
+        })
     })
+}
+
+/// Columns by which rows of numbers of several runs are told apart.
+const RUNS: [&str; 9] =
+    ["kernel", "version", "release", "build", "config", "variant", "setup", "patch", "branch"];
+
+/// Fewer rows are no table of runs.
+const FEWEST: usize = 2;
+
+/// A table of runs as programs write it, with commas: `kernel,cycle,suspend_ms,resume_ms`. What
+/// is compared is the median of each kernel.
+fn commas<'a>(said: &[&'a Message]) -> Option<Found<'a>> {
+    let cells =
+        |m: &Message| -> Vec<String> { m.text.split(',').map(|c| c.trim().to_owned()).collect() };
+    said.iter().enumerate().find_map(|(at, head)| {
+        let names = cells(head);
+        let by = names.iter().position(|n| is(n, &RUNS))?;
+        let timed = names.iter().enumerate().filter_map(|(i, n)| Some((i, n.rsplit_once('_')?.1)));
+        let of: Vec<(usize, &str)> = timed.filter(|(_, unit)| UNITS.contains(unit)).collect();
+        if of.is_empty() || !of.iter().any(|(i, _)| speaks(&names[*i])) {
+            return None;
+        }
+        let rows = said[at + 1..].iter().map(|m| (*m, cells(m)));
+        let rows: Vec<(&Message, Vec<String>)> =
+            rows.take_while(|(_, c)| c.len() == names.len()).collect();
+        let mut kernels: Vec<String> = Vec::new();
+        for (_, c) in &rows {
+            if !kernels.contains(&c[by]) && kernels.len() < MOST {
+                kernels.push(c[by].clone());
+            }
+        }
+        let row = |&(i, unit): &(usize, &str)| {
+            let median = |kernel: &String| {
+                let own = rows.iter().filter(|(_, c)| c[by] == *kernel);
+                let mut all: Vec<f64> = own.filter_map(|(_, c)| c[i].parse().ok()).collect();
+                all.sort_by(f64::total_cmp);
+                let middle = (all.get(all.len().checked_sub(1)? / 2)? + all[all.len() / 2]) / 2.0;
+                figure(&format!("{middle} {unit}"))
+            };
+            let figures = kernels.iter().map(median).collect::<Option<Vec<Figure>>>()?;
+            let name = names[i].rsplit_once('_').map_or("", |n| n.0).replace('_', " ");
+            Some(Compared { name, figures })
+        };
+        let table = of.iter().map(row).collect::<Option<Vec<_>>>()?;
+        if kernels.len() < 2 || rows.len() < FEWEST {
+            return None;
+        }
+        let shown = std::iter::once(*head).chain(rows.iter().map(|r| r.0).take(2)).collect();
+        let table = Table { columns: kernels, rows: table };
+        Some(Found { table, shown, caption: None, spoken: true, medians: true })
+    })
+}
+
+/// What the last part of such a name says of its unit.
+const UNITS: [&str; 5] = ["ms", "us", "ns", "s", "sec"];
+
+/// Verbs of a time that is another one now.
+const CHANGES_BY: [&str; 21] = [
+    "goes",
+    "went",
+    "go",
+    "drops",
+    "dropped",
+    "drop",
+    "falls",
+    "fell",
+    "reduces",
+    "reduced",
+    "reduce",
+    "improves",
+    "improved",
+    "decreases",
+    "decreased",
+    "shrinks",
+    "cuts",
+    "cut",
+    "rises",
+    "rose",
+    "increased",
+];
+
+/// A sentence that tells a time before a change and after it: `the total resume time goes down
+/// from 1.9s to 0.7s`.
+fn from_to(sentence: &str) -> Option<Compared> {
+    let lower = sentence.to_ascii_lowercase();
+    let way = ["suspend", "resume", "wake-up", "wakeup", "hibernat", "s2idle"];
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let plain = |w: &str| w.to_ascii_lowercase().trim_matches([',', '(', ')']).to_owned();
+    let verb = words.iter().position(|w| CHANGES_BY.contains(&plain(w).as_str()))?;
+    let of = way.iter().find(|w| lower.contains(**w))?;
+    let timed = ["time", "latency", "took", "takes", "duration"];
+    if lower.contains("timeout") || !timed.iter().any(|w| lower.contains(w)) {
+        return None;
+    }
+    let at = words.iter().position(|w| plain(w) == "from").filter(|at| *at > verb)?;
+    // `1.9s`, `1.9 s`, and what ends a sentence.
+    let time = |at: usize| {
+        let one = words.get(at)?.trim_end_matches(['.', ',', ';', ')']);
+        let two = words.get(at + 1).map(|u| format!("{one} {}", plain(u).trim_end_matches('.')));
+        let is = |f: &Figure| f.kind == "time";
+        figure(one)
+            .filter(is)
+            .map(|f| (f, at + 1))
+            .or_else(|| Some((figure(&two?).filter(is)?, at + 2)))
+    };
+    let (was, next) = time(at + 1)?;
+    let (is, _) = words.get(next).filter(|w| **w == "to").and_then(|_| time(next + 1))?;
+    // The subject: what stands before the verb, of the clause that it is in.
+    let from = words[..verb].iter().rposition(|w| {
+        matches!(plain(w).as_str(), "the" | "our" | "my" | "its") || w.ends_with([',', ':'])
+    });
+    let name = words[from.map_or(0, |f| f + 1)..verb].join(" ");
+    let name = if name.to_ascii_lowercase().contains(of) { name } else { (*of).to_owned() };
+    Some(Compared { name, figures: vec![was, is] })
+}
+
+/// Such a sentence of the writer.
+fn sentence<'a>(case: &'a Case) -> Option<Found<'a>> {
+    let own = |m: &Message| case.quoted.binary_search(&m.line).is_err();
+    let (_, m) = sentence::first(case, CLAIM, &own, &|s, _| from_to(s).is_some())?;
+    let next = case.messages.iter().find(|n| n.line == m.line + 1).filter(|n| own(n));
+    let text = [m.text.trim(), next.map_or("", |n| n.text.trim())].join(" ");
+    let row = text.split(". ").find_map(from_to)?;
+    let table = Table { columns: Vec::new(), rows: vec![row] };
+    Some(Found { table, shown: vec![m], caption: None, spoken: true, medians: false })
 }
 
 /// A table, where it stands, and what stands above it.
@@ -270,6 +407,8 @@ struct Found<'a> {
     caption: Option<&'a Message>,
     /// Its own words say what it is of.
     spoken: bool,
+    /// Each figure is the median of some.
+    medians: bool,
 }
 
 /// Whether words are of sleep, idle states or power.
@@ -290,8 +429,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         said.iter().copied().partition(|m| case.quoted.binary_search(&m.line).is_ok());
     let found = sides(&own).or_else(|| table(case, &own));
     let found = found.or_else(|| sides(&quoted)).or_else(|| table(case, &quoted));
+    let found = found.or_else(|| commas(&said)).or_else(|| sentence(case));
     let Some(found) = found else { return };
-    let Found { table, shown, caption, spoken } = found;
+    let Found { table, shown, caption, spoken, medians } = found;
     // What the rows are of stands above them.
     let of = caption
         .filter(|_| !spoken)
@@ -305,6 +445,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         [] => format!("sets figures before a change beside those after it{of}"),
         names => format!("sets figures of {} beside each other{of}", say::names(names)),
     };
+    let sides = if medians { sides.replace("sets figures", "sets medians") } else { sides };
     let slower = match &table.rows[..] {
         [one] => slower(one),
         _ => "",
@@ -464,6 +605,24 @@ mod tests {
         let two = "  v6.1:    \"Freezing user space (elapsed 0.364 seconds)\" median\n  patched: \"Freezing user space (elapsed 0.012 seconds)\" median\n";
         let told = said(two).expect("two lines");
         assert!(told.contains("0.364 -> 0.012 (-97 %)"), "{told}");
+    }
+
+    #[test]
+    fn runs_with_commas_and_a_sentence_are_read() {
+        let runs = "kernel,run,suspend_ms,resume_ms\n5.4.7,1,300,1000\n5.4.7,2,310,1020\n5.9.2,1,305,2100\n";
+        let told = said(runs).expect("a table");
+        assert!(
+            told.contains("sets medians of 5.4.7 and 5.9.2 beside each other: suspend 305 ms -> 305 ms (0 %); resume 1010 ms -> 2100 ms (+108 %)"),
+            "{told}"
+        );
+        assert_eq!(said("kernel,run,width_ms\n5.4.7,1,300\n5.9.2,1,305\n"), None, "of no sleep");
+        assert_eq!(said("kernel,run,resume_ms\n5.4.7,1,300\n5.4.7,2,305\n"), None, "one kernel");
+        let words = "With this series the whole resume time drops from 2.5 s to 0.5 s on\nthe elm board, most of it in oak.\n";
+        let told = said(words).expect("a sentence");
+        assert!(told.contains("whole resume time 2.5 s -> 0.5 s (-80 %)"), "{told}");
+        let other = words.replace("resume time", "resume timeout");
+        assert_eq!(said(&other), None);
+        assert_eq!(said("It went from 2 s to 5 s of music after resume.\n"), None);
     }
 
     #[test]

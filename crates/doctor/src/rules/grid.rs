@@ -127,9 +127,22 @@ fn is_rule(line: &str) -> bool {
     !line.chars().any(char::is_alphanumeric)
 }
 
+/// A head between bars, with what goes on in the line below: of that the first cell is empty, and
+/// no other has a figure.
+fn in_two_lines(head: &str, next: &str) -> Option<Vec<String>> {
+    let (head, more) = (barred(head)?, barred(next)?);
+    let words = |c: &String| value(c).is_none() && c.chars().any(char::is_alphabetic);
+    let goes_on = more.len() == head.len()
+        && more[0].is_empty()
+        && more.iter().any(words)
+        && more.iter().all(|c| c.is_empty() || words(c));
+    let both = |(a, b): (&String, &String)| format!("{a} {b}").trim().to_owned();
+    goes_on.then(|| head.iter().zip(&more).map(both).collect())
+}
+
 /// How the columns of a head may be named, the likeliest first.
-fn heads(line: &str) -> Vec<Vec<String>> {
-    let cells = match barred(line) {
+fn heads(line: &str, joined: Option<Vec<String>>) -> Vec<Vec<String>> {
+    let cells = match joined.or_else(|| barred(line)) {
         Some(cells) => vec![cells],
         None => vec![parted(line), words(line)],
     };
@@ -172,12 +185,16 @@ pub(super) fn grid(said: &[&Message], at: usize) -> Option<Grid> {
         return None;
     }
     // A name of a row may end with a number, where two figures or more follow it.
-    let tries = heads(&head.text);
+    let next = said.get(at + 1).filter(|n| n.line == head.line + 1);
+    let joined = next.and_then(|n| in_two_lines(&head.text, &n.text));
+    let more = usize::from(joined.is_some());
+    let tries = heads(&head.text, joined);
     let exact = tries.iter().map(|c| (c, true));
     let loose = tries.iter().filter(|c| c.len() > 1).map(|c| (c, false));
     let read = |(columns, exact): (&Vec<String>, bool)| {
-        let (mut rows, mut lines, mut last) = (Vec::new(), vec![at], head.line);
-        for (i, next) in said.iter().enumerate().skip(at + 1) {
+        let (mut rows, mut lines) = (Vec::new(), (at..=at + more).collect::<Vec<_>>());
+        let mut last = said[at + more].line;
+        for (i, next) in said.iter().enumerate().skip(at + more + 1) {
             if next.line <= last || next.line - last > NEAR {
                 break;
             }
@@ -241,6 +258,16 @@ mod tests {
         let blanks = "tree      elm (v6.1)   elm + oak\n---------\nleaf  %   3.1         4.2\nroot 3    31 ± 2 ms   42 ms (+3%)\n";
         assert_eq!(told(blanks), "elm (v6.1)/elm + oak; leaf %: 3.1 4.2; root 3: 31 ± 2 ms 42 ms");
         assert_eq!(told("      oak   ash\nelm  1.5 W  2.5 W\n"), "oak/ash; elm: 1.5 W 2.5 W");
+    }
+
+    #[test]
+    fn a_head_may_go_on_in_the_line_below() {
+        let text = "+---+\n| Step | Old elm | New elm   |\n|      |         | + oak off |\n+---+\n| ash | 3 ms | 2 ms |\n+---+\n";
+        assert_eq!(told(text), "Old elm/New elm + oak off; ash: 3 ms 2 ms");
+        let grid = read(text).expect("a table");
+        assert_eq!(grid.lines.len(), 3);
+        let figures = text.replace("|      |         | + oak off |", "|      | 4 ms | 5 ms |");
+        assert!(read(&figures).is_none_or(|g| g.columns.iter().all(|c| !c.contains("ms"))));
     }
 
     #[test]
