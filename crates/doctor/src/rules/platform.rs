@@ -265,6 +265,9 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         out.push(because(case, f));
         return;
     }
+    if missed(case, out) {
+        return;
+    }
     let none = [
         "did not achieve the shallowest",
         "no S0ix residency",
@@ -288,6 +291,50 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         let test = Test { verdict: m, shallow: None, share, package };
         out.push(because(case, f.look(CONSTRAINTS).shown_by(test.shown())));
     }
+}
+
+/// What the test says where a shallower substate was reached, and above the parts whose condition
+/// was not met.
+const MISSED: &str = "did not achieve the deepest S0ix substate";
+const PARTS: &str = "S0ix substate required IPs did not show YES";
+
+/// A test that quotes its end alone: which substate it missed, and what that requires and did not
+/// get. Whether it says so.
+fn missed(case: &Case, out: &mut Vec<Finding>) -> bool {
+    let verdict = case.messages.first_having(MISSED);
+    let heading = case.messages.having(PARTS).next();
+    if verdict.is_none() && heading.is_none() {
+        return false;
+    }
+    let name = verdict.and_then(|m| m.after(MISSED)?.split_once(':')).map(|(_, n)| n.trim());
+    let name = name.and_then(|n| n.split_whitespace().next()).or_else(|| deepest(case));
+    let name = name.map_or(String::new(), |n| format!(" ({})", n.trim_end_matches('.')));
+    let row = |m: &&Message| {
+        let (name, required) = m.text.trim().split_once(char::is_whitespace)?;
+        let is = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_/.-".contains(c);
+        let fits = required.trim() == "Required" && name.chars().all(is);
+        fits.then(|| name.to_owned())
+    };
+    let below = heading.map_or(&[][..], |(at, _)| &case.messages[at + 1..]);
+    let rows: Vec<(&Message, String)> = below.iter().map_while(|m| Some((m, row(&m)?))).collect();
+    let shown = |m: &Message| Evidence { doubtful: false, ..Evidence::from(m) };
+    let f = Finding::new(("mode-partial", Area::Mode, Level::Risk), Confidence::Certain)
+        .says(format!("The self-test did not reach the deepest state of S0ix{name}."))
+        .shown_by(verdict.or(heading.map(|h| h.1)).map(shown));
+    out.push(because(case, f));
+    let names: Vec<String> = rows.iter().map(|r| r.1.clone()).collect();
+    if !names.is_empty() {
+        let f = Finding::new(("block-condition", Area::Mode, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "What the deepest state requires and did not get: {}. One of these parts kept the \
+                 machine from it.",
+                say::names(&names)
+            ))
+            .look("Each name is a part of the chipset: see which device is behind it (USB, PCIe, audio, storage), and whether that suspends at run time (power/runtime_status).")
+            .shown_by(rows.iter().take(6).map(|r| shown(r.0)));
+        out.push(f);
+    }
+    true
 }
 
 /// The deepest substate that the text names.
@@ -314,4 +361,32 @@ pub(crate) const CONSTRAINTS: &str = "Look for a CPU state that is switched off,
 pub(super) fn percent(thousandths: u64) -> String {
     let hundredths = thousandths.saturating_add(5) / 10;
     format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Vec<(&'static str, String)> {
+        let mut out = Vec::new();
+        selftest(&Case::of_prose(text), &mut out);
+        out.into_iter().map(|f| (f.id, f.sentence)).collect()
+    }
+
+    #[test]
+    fn a_self_test_that_names_what_was_missing_is_read_by_its_end_alone() {
+        let rows = "Below are the deeper S0ix substate required IPs did not show YES:\n\n   ELM_PG_STS    Required\n   OAK3_PG_STS   Required\n   so it goes\n";
+        let said = told(rows);
+        assert_eq!((said.len(), said[0].0, said[1].0), (2, "mode-partial", "block-condition"));
+        assert!(said[1].1.contains("did not get: ELM_PG_STS and OAK3_PG_STS."), "{said:?}");
+        let verdict = "Your system did not achieve the deepest S0ix substate residency: S0i3.7\n";
+        assert_eq!(
+            told(verdict),
+            [(
+                "mode-partial",
+                "The self-test did not reach the deepest state of S0ix (S0i3.7).".into()
+            )]
+        );
+        assert_eq!(told("   ELM_PG_STS    Required\n"), []);
+    }
 }
