@@ -185,6 +185,13 @@ const DRIVER: &str = "rpm-driver-off";
 const NOT_JUDGED: &str = "not-judged";
 /// An idle state that was often the wrong one.
 const MISSED: &str = "idle-missed";
+/// What differs between two dumps, clocks of CPUs, the mode that was chosen: what such a text is
+/// about, and no word on health.
+const LISTS: &str = "idle-lists";
+const CLOCKS: &str = "clock-capped";
+const OFFERED: &str = "mode-offered";
+/// A clock at which a device cannot run.
+const OPP: &str = "opp-unusable";
 /// A disk that a setting keeps from spinning down, and a wake-up that came far later than others:
 /// answers, and no faults of a sleep.
 const SPINS: &str = "disk-no-spin-down";
@@ -259,7 +266,7 @@ impl Report {
             (ALARM, Level::Note, _) | (WAKER | ACTIVE | TOLD | ASKED | WOKE, Level::Note, None) => {
                 First::Answer(f)
             }
-            (HELD | DRIVER, Level::Note, None) => First::Answer(f),
+            (HELD | DRIVER | LISTS | CLOCKS | OFFERED, Level::Note, None) => First::Answer(f),
             // Who is woken at once has no healthy sleep.
             (wake::AT_ONCE | slept::AT_ONCE, Level::Note, None) => First::Answer(f),
             _ if f.over => First::Answer(f),
@@ -267,7 +274,7 @@ impl Report {
             (_, Level::Note, Some(other)) => First::NotJudged(other),
             // None is a fault, and none is good news.
             (
-                MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM | OPEN,
+                MISSED | PENDING | CHECKS | HOST | METHOD | LOST | LATER | STORM | OPEN | OPP,
                 Level::Note,
                 None,
             ) => First::NotJudged(f),

@@ -144,6 +144,12 @@ fn grepped(text: &str) -> Option<&str> {
     (!folder.contains([' ', ':', '*'])).then_some(folder)
 }
 
+/// The command of a sentence that announces what it printed: ``Output of `cat /sys/…`:``.
+fn announced(text: &str) -> Option<String> {
+    let (_, rest) = text.strip_suffix("`:")?.rsplit_once('`')?;
+    rest.contains("/sys/").then(|| rest.into())
+}
+
 /// Path and value of a line of `grep`. Names of devices have colons, those of files have
 /// none, so the colon after the last slash parts them; a value seldom has a slash.
 fn parts(text: &str) -> Option<(&str, &str)> {
@@ -279,8 +285,8 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             continue;
         }
         if !waiting.is_empty() {
-            // What a terminal asks for before the command runs is no content.
-            if text.starts_with("[sudo] ") {
+            // What a terminal asks for before the command runs is no content, nor is a fence.
+            if text.starts_with("[sudo] ") || text.starts_with("```") {
                 continue;
             }
             let path = waiting.remove(0);
@@ -300,7 +306,7 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
                 out.push(Value { line: m.line, path, value });
             }
         } else {
-            waiting = read_by(text);
+            waiting = read_by(&announced(text).unwrap_or(text.into()));
             // Of several files only their number tells which line is whose.
             if waiting.len() > 1 {
                 let below = messages[i + 1..].iter().take(waiting.len() + 1);
@@ -352,6 +358,9 @@ mod tests {
             "echo 1 > /sys/power/pm_debug_messages",
             "1",
             "see /sys/power/wakeup_count",
+            "Output of `cat /sys/power/disk`:",
+            "```",
+            "[elm]",
             "/sys/devices/pci0000:00/0000:00:14.0/power/wakeup:enabled",
             "/sys/power/resume:/dev/sda2",
             "root@h:/sys/power# grep -r . *",
@@ -382,6 +391,7 @@ mod tests {
             [
                 ("slp_s0_residency_usec".to_string(), "0".to_string()),
                 ("control".to_string(), "auto".to_string()),
+                ("disk".to_string(), "[elm]".to_string()),
                 ("wakeup".to_string(), "enabled".to_string()),
                 ("resume".to_string(), "/dev/sda2".to_string()),
                 ("pm_test".to_string(), "none [freezer]".to_string()),

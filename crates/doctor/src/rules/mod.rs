@@ -6,6 +6,7 @@ mod at_run_time;
 mod back;
 mod bare;
 pub(crate) mod callback;
+mod capped;
 mod clock;
 pub(crate) mod columns;
 mod cpu;
@@ -43,6 +44,8 @@ mod medium;
 pub(crate) mod method;
 pub(crate) mod mode;
 pub(crate) mod night;
+mod offers;
+mod opp;
 mod own;
 mod parked;
 mod part;
@@ -84,7 +87,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 62] = [
+pub(crate) const ALL: [Rule; 65] = [
     freezer::judge,
     listed::judge,
     abort::judge,
@@ -146,6 +149,9 @@ pub(crate) const ALL: [Rule; 62] = [
     verdict::judge,
     quoted::judge,
     bare::judge,
+    opp::judge,
+    capped::judge,
+    offers::judge,
     // Last: it leaves out what others told of, and explains what they did not find.
     knob::judge,
 ];
