@@ -100,14 +100,23 @@ const BESIDE: i64 = 60_000_000_000;
 
 /// How far the stamps of an attempt go on behind the last words of its way down, in ms
 /// (drivers/acpi/ec.c:acpi_ec_enter_noirq, kernel/power/suspend.c:s2idle_loop, 6.12): the clock of
-/// x86 counts on in s2idle. What follows `resume from suspend-to-idle` is no sleep.
+/// x86 counts on in s2idle. What follows `resume from suspend-to-idle` is no sleep. What stands
+/// before it is: the loop goes on after events that the kernel handles and arms its wake-up again
+/// for (drivers/acpi/sleep.c:acpi_s2idle_wake returns false then).
 fn jumps(case: &Case, a: &Attempt) -> i64 {
+    let ends = |m: &Message| m.has("resume from suspend-to-idle");
     let last = |m: &Message| {
         m.has("EC: interrupt blocked") || m.has("suspend-to-idle") && !m.has("resume from")
     };
     let timed = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some();
     let said: Vec<&Message> = case.of(a).iter().filter(timed).collect();
-    let gaps = said.windows(2).filter(|w| last(w[0])).filter_map(|w| Some(w[1].time? - w[0].time?));
+    let gap = |at: usize| {
+        let behind = &said[at + 1..];
+        let turn = behind.iter().position(|m| last(m)).unwrap_or(behind.len());
+        let over = behind[..turn].iter().find(|m| ends(m)).or(behind.first())?;
+        Some(over.time? - said[at].time?)
+    };
+    let gaps = (0..said.len()).filter(|at| last(said[*at])).filter_map(gap);
     gaps.map(|gap| gap.0.max(0) / 1_000_000).fold(0, i64::saturating_add)
 }
 
@@ -264,5 +273,23 @@ mod tests {
         assert_eq!(jump("ACPI: EC: interrupt blocked"), Some(60_000));
         assert_eq!(jump("PM: suspend-to-idle"), Some(60_000));
         assert_eq!(jump("PM: resume from suspend-to-idle"), None);
+    }
+    #[test]
+    fn a_sleep_goes_on_where_the_kernel_arms_its_wake_up_again() {
+        let slept = length(&[
+            (0, "PM: suspend entry (s2idle)"),
+            (400, "ACPI: EC: interrupt blocked"),
+            (500, "PM: suspend-to-idle"),
+            (30_500, "PM: Triggering wakeup from IRQ 9"),
+            (30_501, "ACPI: EC: ACPI EC GPE dispatched"),
+            (30_502, "ACPI: PM: Rearming ACPI SCI for wakeup"),
+            (70_500, "PM: Triggering wakeup from IRQ 9"),
+            (70_501, "ACPI: PM: Rearming ACPI SCI for wakeup"),
+            (95_500, "PM: Triggering wakeup from IRQ 9"),
+            (95_501, "ACPI: PM: Wakeup after ACPI Notify sync"),
+            (95_502, "PM: resume from suspend-to-idle"),
+            (96_000, "PM: suspend exit"),
+        ]);
+        assert_eq!(slept, Some(95_102));
     }
 }
