@@ -40,7 +40,7 @@ pub fn of_restore(text: &Words) -> Option<Refusal<'_>> {
 }
 
 fn refusal_in(text: &Words, phase: impl Fn(&str) -> Option<Phase>) -> Option<Refusal<'_>> {
-    if !WORDS.iter().any(|w| text.contains(w)) {
+    if !WORDS.iter().any(|w| text.contains(w)) || is_in_a_sentence(text) {
         return None;
     }
     let bare = bare(text);
@@ -64,6 +64,26 @@ fn refusal_in(text: &Words, phase: impl Fn(&str) -> Option<Phase>) -> Option<Ref
     let marked = front.is_empty() && bare.len() < text.len();
     let owner = front.strip_suffix(": PM:").or(marked.then_some(""))?;
     refusal(owner.trim().rsplit_once(' ').unwrap_or(("", owner)), error, phase)
+}
+
+/// Whether a person quotes the message inside of a sentence: in quotation marks that do not
+/// begin the line, or between words in front of it and behind its number.
+fn is_in_a_sentence(text: &str) -> bool {
+    const MARKS: [char; 6] = ['"', '`', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}'];
+    let Some(at) = WORDS.iter().find_map(|w| text.find(w)) else { return false };
+    let (front, behind) = text.split_at(at);
+    if front.rfind(MARKS).is_some_and(|m| m > 0) {
+        return true;
+    }
+    let number = behind.find(": error ").or(behind.find(": code "));
+    let tail = number.map_or("", |n| behind[n + 1..].trim_start_matches(|c| c != ' ').trim_start());
+    let tail = tail.trim_start_matches("error ").trim_start_matches("code ");
+    let tail = tail.trim_start_matches(|c: char| c == '-' || c.is_ascii_digit());
+    let goes_on = tail.starts_with(' ') && tail[1..].starts_with(|c: char| c.is_alphabetic());
+    let words =
+        |t: &str| t.split(' ').filter(|w| w.bytes().all(|b| b.is_ascii_alphabetic())).count();
+    const SENTENCE: usize = 3;
+    goes_on && words(front) >= SENTENCE
 }
 
 fn refusal<'a>(
@@ -206,6 +226,23 @@ mod tests {
             ("elm.1 ended the sleep: it failed.".into(), "suspend", Some(Phase::Suspend))
         );
         assert_eq!(of(&["suspend late", "suspend noirq"]).2, None);
+    }
+
+    #[test]
+    fn a_message_inside_of_a_sentence_is_none() {
+        let of = |text: &str| of_device(&Words::from(text)).map(|r| r.error);
+        const OWN: &str = "heron 7-4: PM: failed to suspend async: error -71";
+        assert_eq!(of(OWN), Some(-71));
+        assert_eq!(of(&format!("\"{OWN}\"")), Some(-71), "a cell of a table");
+        assert_eq!(of(&format!("{OWN} <--- here")), Some(-71));
+        for sentence in [
+            format!("Without that \"{OWN}\" may be printed."),
+            format!("I do not see `{OWN}` on this machine"),
+            format!(" * Otherwise \u{201c}{OWN}\u{201d} follows"),
+            format!("it would not say {OWN} on this machine"),
+        ] {
+            assert_eq!(of(&sentence), None, "{sentence}");
+        }
     }
 
     #[test]

@@ -338,8 +338,59 @@ fn by_counters(sections: &[Section]) -> Finding {
             best = (time, Finding::TooShallow { at, count: shallow, of, time });
         }
     }
-    if u128::from(best.0) * 1_000 < u128::from(all) * u128::from(LITTLE) {
-        return Finding::Fits;
+    if u128::from(best.0) * 1_000 < u128::from(all) * u128::from(LITTLE) || best.0 == 0 {
+        return untimed(sections).unwrap_or(Finding::Fits);
     }
     best.1
+}
+
+/// Of states whose time nobody counted, the one with the most misses: no share of idle time is
+/// known of them, and none is next to nothing for that.
+fn untimed(sections: &[Section]) -> Option<Finding> {
+    let mut most: Option<(u64, Finding)> = None;
+    for (i, s) in sections.iter().enumerate() {
+        for (j, r) in s.states.iter().enumerate() {
+            let of = r.sleeps.unwrap_or(0);
+            if of == 0 || r.time_ns.is_some() || r.missed_time.is_some() {
+                continue;
+            }
+            let (at, time) = ((i, j), 0);
+            let count = r.too_deep.unwrap_or(0);
+            let deep = (count, Finding::TooDeep { at, count, of, time });
+            let count = r.too_shallow.unwrap_or(0);
+            let shallow = (count, Finding::TooShallow { at, count, of, time });
+            for one in [deep, shallow] {
+                if one.0 > most.as_ref().map_or(0, |m| m.0) {
+                    most = Some(one);
+                }
+            }
+        }
+    }
+    most.map(|m| m.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_times_misses_are_judged_by_their_number() {
+        let row = |state: u32, sleeps: u64, missed: [u64; 2], us: Option<u64>| Row {
+            state,
+            sleeps: Some(sleeps),
+            too_deep: Some(missed[0]),
+            too_shallow: Some(missed[1]),
+            time_ns: us.map(|us| us * 1_000),
+            ..Row::default()
+        };
+        let of = |us: Option<u64>, deep: u64| {
+            let states = Vec::from([row(0, 900, [0, 30], us), row(1, 640, [deep, 0], us)]);
+            finding(&[Section { cpus: Vec::from([3]), states, doubts: Vec::new() }])
+        };
+        let found = Finding::TooDeep { at: (0, 1), count: 480, of: 640, time: 0 };
+        assert_eq!(of(None, 480), found);
+        let found = Finding::TooShallow { at: (0, 0), count: 30, of: 900, time: 0 };
+        assert_eq!(of(None, 4), found);
+        assert!(matches!(of(Some(9_000_000), 480), Finding::TooDeep { time: 1.., .. }));
+    }
 }

@@ -183,6 +183,25 @@ fn probes_that_failed_come_first_and_explain() {
     let later = part.replace("-19", "-517");
     assert!(findings(&later).iter().all(|f| f.level == Level::Note));
 
+    // Of the whole no probe failed, and that of the part comes first.
+    let own =
+        "[    3.000100] abc-hdmi 6100.hdmi: probe with driver abc-hdmi failed with error -19\n";
+    let found = findings(&format!("{part}{own}{unsaid}"));
+    assert!(found[0].sentence.contains("6100.hdmi"), "{found:?}");
+    assert!(
+        found.iter().all(|f| !f.sentence.starts_with("The probe of 6000.display")),
+        "{found:?}"
+    );
+
+    // A driver that complains before others wait without a reason; who waits for one of those is
+    // said.
+    let complains = "[    2.000000] abc-lens 4-0021: error -EIO: no lens answers\n\
+        [    2.000001] abc-lens 4-0021: probe with driver abc-lens failed with error -5\n";
+    let behind = "[   12.000002] platform 5300.dma: deferred probe pending: platform: supplier 5200.can not ready\n";
+    let found = findings(&format!("{complains}{unsaid}{behind}"));
+    assert_eq!((found[0].id, found[0].level), ("probe-failed", Level::Broken));
+    assert!(found[0].sentence.contains("2 devices wait too"), "{found:?}");
+
     let brother = "[    2.000000] abc-usb: probe of 7100.usb failed with error -110\n\
                    [   12.000000] platform 7200.usb: deferred probe pending\n";
     let found = findings(brother);

@@ -475,3 +475,59 @@ fn what_only_finds_a_fault_is_not_the_one_that_made_it() {
     let all = found(&sleep(&[], &rcu).join("\n"));
     assert!(all.iter().all(|f| !format!("{f:?}").contains("deadlock")), "{all:#?}");
 }
+
+#[test]
+fn tasks_that_stood_apart_and_queues_that_were_busy_together_are_all_named() {
+    let task = |name: &str, pid: u32, frame: &str| {
+        format!(
+            "[   44.120100] task:{name}  state:D stack:0 pid:{pid} tgid:{pid} ppid:1 flags:0x00000002\n\
+             [   44.120101] Call Trace:\n\
+             [   44.120102]  __schedule+0x2a0/0x700\n\
+             [   44.120103]  schedule+0x30/0x110\n\
+             [   44.120104]  {frame}\n"
+        )
+    };
+    let text = format!(
+        "[   24.100000] PM: suspend entry (s2idle)\n\
+         [   24.110000] Freezing user space processes\n\
+         [   44.120000] Freezing user space processes failed after 20.010 seconds (2 tasks refusing to freeze, wq_busy=0):\n{}{}\
+         [   44.130000] Restarting tasks ... done.\n[   44.131000] PM: suspend exit\n",
+        task("gull", 811, "heron_read_block+0x1a/0x90"),
+        task("tern", 812, "egret_flush+0x4c/0xb0 [egret]"),
+    );
+    let f = one(&text, "freeze-failed");
+    assert!(
+        f.sentence.contains("gull in heron_read_block and tern in egret_flush (egret)"),
+        "{}",
+        f.sentence
+    );
+    let same = text.replace("egret_flush+0x4c/0xb0 [egret]", "heron_read_block+0x1a/0x90");
+    assert!(one(&same, "freeze-failed").sentence.contains("The first stood in heron_read_block"));
+    let queues = "[   24.110000] Freezing remaining freezable tasks\n\
+        [   44.120000] Freezing remaining freezable tasks failed after 20.010 seconds (0 tasks refusing to freeze, wq_busy=1):\n\
+        [   44.120001] Showing freezable workqueues that are still busy:\n\
+        [   44.120002] workqueue gull_wq: flags=0x4\n\
+        [   44.120003]   pwq 2: cpus=1 node=0 flags=0x0 nice=0 active=1 refcnt=2\n\
+        [   44.120004]     in-flight: 71:gull_rescan\n\
+        [   44.120005] workqueue tern_wq: flags=0x4\n\
+        [   44.120006]   pwq 4: cpus=2 node=0 flags=0x0 nice=0 active=1 refcnt=2\n\
+        [   44.120007]     in-flight: 72:tern_event [terncore]\n\
+        [   44.130000] Restarting tasks ... done.\n";
+    let sentence = one(queues, "freeze-failed").sentence;
+    assert!(sentence.contains("gull_wq was still busy with gull_rescan"), "{sentence}");
+    assert!(sentence.contains("Busy too: tern_wq with tern_event."), "{sentence}");
+}
+
+#[test]
+fn a_failed_resume_in_comments_of_function_graph_is_one() {
+    let trace = "# tracer: function_graph\n#\n# CPU  DURATION                  FUNCTION CALLS\n# |     |   |                     |   |   |   |\n \
+        2)               |  /* rpm_resume: 7a40000.heron flags-4 cnt-1  dep-0  auto-1 p-0 irq-0 child-0 */\n \
+        2)               |  heron_runtime_resume() {\n \
+        2) * 10431.00 us |  }\n \
+        2)               |  /* rpm_return_int: rpm_resume+0x1a0/0x560:7a40000.heron ret=-5 */\n";
+    let f = one(trace, "rpm-failed");
+    assert_eq!((f.level, f.about.error), (Level::Broken, Some(-5)));
+    assert_eq!(f.about.devices[0].name, "7a40000.heron");
+    let good = trace.replace("ret=-5", "ret=0");
+    assert!(found(&good).iter().all(|f| f.id != "rpm-failed"));
+}

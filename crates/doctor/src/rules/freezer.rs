@@ -322,7 +322,7 @@ pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
         let tasks: Vec<Named> = all.map(named).collect();
         let behind: Vec<Named> = behind.iter().map(named).collect();
         let f = Finding::new((id, Area::Freezer, Level::Broken), confidence(why))
-            .says(refused(&first, &tasks, why, &behind, unnamed))
+            .says(refused(&first, &same, &tasks, why, &behind, unnamed))
             .look(match (why, place(&first.task)) {
                 (Wait::Uninterruptible, Some(_)) => {
                     "Look at what that function waits for: its driver's lines just before may say why it does not end."
@@ -417,7 +417,14 @@ fn aborted(case: &Case, out: &mut Vec<Finding>) {
 
 /// The sentence of tasks that refused together for one reason; of those that waited
 /// `behind` them for the lock of a device, and how many more the text does not show.
-fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unnamed: u64) -> String {
+fn refused(
+    first: &Refusal,
+    same: &[Refusal],
+    tasks: &[Named],
+    why: Wait,
+    behind: &[Named],
+    unnamed: u64,
+) -> String {
     let each = if tasks.len() == 1 { ": it" } else { "; each" };
     let (after, times) = (say::seconds(first.after), say::and_times(first.times));
     let behind = match behind.len() {
@@ -436,11 +443,26 @@ fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unname
     // The function is named whether or not a rule knows it.
     let place = match place(&first.task) {
         Some(f) if tasks.len() == 1 => format!(". It stood in {}", f.words()),
+        Some(_) if stand_apart(first, same) => {
+            let each =
+                |r: &Refusal| Some(format!("{} in {}", r.task.name, place(&r.task)?.words()));
+            let all: Vec<String> =
+                std::iter::once(first).chain(same).take(LISTED).filter_map(each).collect();
+            format!(". They stood apart: {}", say::names(&all))
+        }
         Some(f) => format!(". The first stood in {}", f.words()),
         None if why == Wait::Uninterruptible => "; its functions are not in the text".into(),
         None => String::new(),
     };
     format!("{who} did not freeze in {after}{times}{each} {did}{place}.{behind}{unnamed}")
+}
+
+/// Whether tasks that refused together for one reason stood in functions that differ: then each
+/// waited for something of its own.
+fn stand_apart(first: &Refusal, same: &[Refusal]) -> bool {
+    let of = |r: &Refusal| place(&r.task).map(stack::Frame::words);
+    let own = of(first);
+    same.iter().any(|r| of(r).is_some_and(|f| own.as_ref() != Some(&f)))
 }
 
 /// A task or a queue that stood still before, other than those that refused: what they wait
@@ -557,23 +579,27 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
     };
     let first = list.first();
     let which = first.map_or("A workqueue".into(), |q| format!("Workqueue {}", q.name));
-    let mut running: Vec<String> =
-        first.map_or(Vec::new(), |q| q.works.iter().map(function).collect());
-    let mut named = std::collections::BTreeSet::new();
-    running.retain(|w| named.insert(w.clone()));
-    let with = match running.len() {
-        0 => String::new(),
-        _ => format!(" with {}", say::names(&running)),
+    let running = |q: &Queue<'_>| {
+        let mut running: Vec<String> = q.works.iter().map(function).collect();
+        let mut named = std::collections::BTreeSet::new();
+        running.retain(|w| named.insert(w.clone()));
+        running
     };
-    let others: Vec<String> =
-        list.iter().skip(1).filter(|q| q.runs).map(|q| q.name.to_string()).collect();
+    let with = |q: &Queue<'_>| match &running(q)[..] {
+        [] => String::new(),
+        all => format!(" with {}", say::names(all)),
+    };
+    let others = list.iter().skip(1).filter(|q| q.runs);
+    let others: Vec<String> = others.map(|q| q.name.to_string() + &with(q)).collect();
+    let of = first.map_or(Vec::new(), running);
+    let with = first.map_or(String::new(), with);
     let others = match others.len() {
         0 if hidden => format!(
             " No line that was read shows which: it lists {}, which no freezing waits for.",
             say::names(&listed)
         ),
         0 => String::new(),
-        _ => format!(" {} had work too.", say::names(&others)),
+        _ => format!(" Busy too: {}.", say::names(&others)),
     };
     let meanwhile = timed_out.map_or(String::new(), |d| format!("; meanwhile {d} timed out"));
     Finding::new(("freeze-failed", Area::Freezer, Level::Broken), confidence)
@@ -582,7 +608,7 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
             say::seconds(f.after)
         ))
         .look("Look at the device whose work it is: unplug it, or fix its timeout.")
-        .of_function(running.first().map(String::as_str))
+        .of_function(of.first().map(String::as_str))
         .shown_by(evidence)
 }
 

@@ -253,6 +253,9 @@ struct Event<'a> {
     ret: i32,
     /// A CPU and a time stand before it, so that no person typed it.
     traced: bool,
+    /// It is a comment of function_graph, behind its number of a CPU
+    /// (kernel/trace/trace_functions_graph.c:print_graph_comment).
+    comment: bool,
 }
 
 /// `kworker/0:0-5 [000] d..1 144.830189: rpm_resume: NAME flags-2 cnt-1 …`, and
@@ -272,13 +275,24 @@ fn event(at: usize, m: &Message) -> Option<Event<'_>> {
     let own = || u64::try_from(m.time?.0 / 1_000).ok();
     let time = stamp().or_else(own).unwrap_or(at as u64);
     let traced = front.contains('[') && stamp().is_some();
+    let comment = front.ends_with("/*") && front.contains(") ") && front.contains('|');
     let (word, rest) = rest.split_once(": ")?;
     let rest = rest.trim_end().trim_end_matches("*/").trim_end();
     if word == "return_int" {
         let (function, rest) = rest.split_once('+')?;
         let (device, ret) = rest.split_once(':')?.1.split_once(" ret=")?;
         let ret = ret.split_whitespace().next()?.parse().ok()?;
-        return Some(Event { at, time, thread, function, device, flags: None, ret, traced });
+        return Some(Event {
+            at,
+            time,
+            thread,
+            function,
+            device,
+            flags: None,
+            ret,
+            traced,
+            comment,
+        });
     }
     let function = match word {
         "resume" => "rpm_resume",
@@ -287,7 +301,7 @@ fn event(at: usize, m: &Message) -> Option<Event<'_>> {
     };
     let (device, rest) = rest.split_once(" flags-")?;
     let flags = u32::from_str_radix(rest.split(' ').next()?, 16).ok()?;
-    Some(Event { at, time, thread, function, device, flags: Some(flags), ret: 0, traced })
+    Some(Event { at, time, thread, function, device, flags: Some(flags), ret: 0, traced, comment })
 }
 
 /// Events of runtime PM in the text, in order of time. What has a trace's columns is
@@ -296,7 +310,7 @@ fn events(case: &Case) -> Vec<Event<'_>> {
     let all = case.messages.having("rpm_");
     let read = all.filter_map(|(at, m)| {
         let e = event(at, m)?;
-        (e.traced || m.trust.is_of_a_kernel()).then_some(e)
+        (e.traced || e.comment || m.trust.is_of_a_kernel()).then_some(e)
     });
     let mut out: Vec<Event<'_>> = read.collect();
     out.sort_by_key(|e| e.time);

@@ -82,8 +82,8 @@ fn gave_up(case: &Case, out: &mut Vec<Found>) {
 }
 
 /// Probes that failed for good, beside those that a waiting device names. A time-out, a
-/// part that its whole could not bind, and a provider before devices that wait without a
-/// reason are faults; with another error the part may not be fitted, and of a driver that
+/// part that its whole could not bind, and a provider or one whose driver complains before devices
+/// that wait without a reason are faults; with another error the part may not be fitted, and of a driver that
 /// only says that a device is none of its own (drivers/base/dd.c:call_driver_probe,
 /// -ENODEV and -ENXIO) there is nothing to say.
 fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
@@ -97,7 +97,9 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         .chain(case.probes.iter().filter(|p| p.outcome == Outcome::GaveUp).map(|p| &*p.device))
         .collect();
     let unsaid = report.roots.iter().filter(|r| matches!(r.cause, Cause::Unsaid { hint: None }));
-    let waiting: usize = unsaid.map(|r| r.at.len() + r.behind.len()).sum();
+    // Of those behind them the text says what they wait for.
+    let (waiting, behind) =
+        unsaid.fold((0, 0), |(at, behind), r| (at + r.at.len(), behind + r.behind.len()));
     let of_parts = report.roots.iter().filter(|r| matches!(r.cause, Cause::Parts { .. }));
     let cards: Vec<String> = of_parts.flat_map(|r| r.at.iter().cloned()).collect();
     let cards = match cards.len() {
@@ -135,7 +137,12 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
             NO_DEVICE | NO_ADDRESS => continue,
             _ => Confidence::Certain,
         };
-        let is_fault = code == TIMED_OUT || p.part_of.is_some() || needed || !held.is_empty();
+        let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
+        let own = own.filter(|e| e.line != p.evidence.line);
+        // What its driver complains of itself is there, and others wait without a reason.
+        let complains = waiting > 0 && own.is_some();
+        let certain = code == TIMED_OUT || p.part_of.is_some() || complains;
+        let is_fault = certain || needed || !held.is_empty();
         let what = match &p.part_of {
             Some(whole) => format!("{} could not be bound as a part of {whole}", p.device),
             None if p.driver.is_empty() => format!("The probe of {} failed", p.device),
@@ -161,8 +168,6 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
                 verb(n, "waits", "wait")
             ),
         };
-        let own = case.lives.iter().find(|l| l.device == p.device).and_then(|l| l.failure.clone());
-        let own = own.filter(|e| e.line != p.evidence.line);
         let level = match (is_fault, cards.is_empty()) {
             (true, _) => Level::Broken,
             (_, false) => Level::Risk,
@@ -179,7 +184,7 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
         out.push(Found {
             finding,
             is_failure: true,
-            weight: 1 + (waiting + asks.len() + held.len()) as u64,
+            weight: 1 + (waiting + behind + asks.len() + held.len()) as u64,
         });
     }
 }

@@ -266,6 +266,11 @@ pub(super) fn take(text: &str, evidence: Evidence, case: &mut Case) {
         component(device, driver, rest, evidence, case);
     } else if let Some((_, error)) = message.split_once("bind failed: ") {
         let Some(error) = number(error).filter(|e| *e < 0) else { return };
+        // Said of the whole when a part could not be bound, in the probe of that part
+        // (drivers/base/component.c:try_to_bring_up_aggregate_device, 6.12).
+        if case.probes.iter().any(|p| p.part_of.as_deref() == Some(device)) {
+            return;
+        }
         case.probes.push(Probe {
             device: device.to_string(),
             driver: driver.to_string(),

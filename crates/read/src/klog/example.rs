@@ -40,9 +40,8 @@ impl Examples {
         const ANY: [&[u8]; 7] =
             [b"ou ", b"such as", b"xample", b"instance", b"e.g.", b"[PATCH", b"+++ "];
         let seeks = SEEKS.map(str::as_bytes);
-        let any = || {
-            ANY.iter().chain(&WOULD).chain(&seeks).any(|w| memchr::memmem::find(text, w).is_some())
-        };
+        let words = || ANY.iter().chain(&WOULD).chain(&OTHERS).chain(&seeks);
+        let any = || words().any(|w| memchr::memmem::find(text, w).is_some());
         if text.len() > LONGEST || !any() {
             return Examples::default();
         }
@@ -138,7 +137,8 @@ impl Search<'_> {
                 at += 1;
                 continue;
             };
-            let cue = cue(&said).or(self.is_patch.then_some(Cue::OneOfMany));
+            let denied = || self.is_denied(end).then_some(Cue::Supposed);
+            let cue = cue(&said).or(self.is_patch.then_some(Cue::OneOfMany)).or_else(denied);
             let filled = self.lines[first..end].iter().filter(|l| !l.trim_ascii().is_empty());
             if let Some(cue) = cue.filter(|_| filled.count() <= FEW) {
                 self.add(first, end, cue == Cue::Supposed);
@@ -147,6 +147,16 @@ impl Search<'_> {
             // A fence ends with a line of its own.
             at = end.max(at) + 1;
         }
+    }
+
+    /// Whether the words behind line `end` say that the lines above them are of somebody else:
+    /// `but that is not what I have`.
+    fn is_denied(&self, end: usize) -> bool {
+        let behind = self.lines[end.min(self.lines.len())..].iter().map(|l| quotes(l).trim_ascii());
+        let mut behind = behind.skip_while(|l| l.is_empty() || is_fence(l));
+        let said = behind.next().unwrap_or_default();
+        let end = said.iter().position(|b| b".!?".contains(b)).unwrap_or(said.len());
+        OTHERS.iter().any(|w| memchr::memmem::find(&said[..end], w).is_some())
     }
 
     fn add(&mut self, first: usize, end: usize, stamped: bool) {
@@ -217,6 +227,19 @@ fn is_patch(text: &[u8]) -> bool {
     let subject = text.strip_prefix(b"Subject: ").map(<[u8]>::trim_ascii_start);
     subject.is_some_and(|s| s.starts_with(b"[PATCH") || s.starts_with(b"[RFC PATCH"))
 }
+
+/// How people say that lines are not of their machine.
+const OTHERS: [&[u8]; 9] = [
+    b"not what I have",
+    b"not what I see",
+    b"not what I get",
+    b"not what happens here",
+    b"not on my machine",
+    b"not on mine",
+    b"not on this machine",
+    b"not my case",
+    b"not my problem",
+];
 
 const WOULD: [&[u8]; 5] =
     [b"would print", b"would look", b"would say", b"look like", b"healthy machine"];
@@ -321,6 +344,9 @@ mod tests {
         let matched = "The parser matches this string\n\n    foo 1-1: failed\n\nin a journal.";
         assert_eq!(lines(matched), (vec![3], vec![]));
         assert_eq!(lines("The driver waits for the link:\n\n    foo 1-1: failed\n"), none);
+        let others =
+            "There are people with\n\n    foo 1-1: failed\n\nwhich is not what I have. Mine:\n";
+        assert_eq!(lines(others), (vec![3], vec![3]));
         // Who speaks of himself has seen it, and a sentence that ends announces nothing.
         assert_eq!(lines("I get lines such as\n\n    foo 1-1: failed\n"), none);
         assert_eq!(lines("Often the log would print no more:\n\n    foo 1-1: failed\n"), none);

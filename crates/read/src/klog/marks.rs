@@ -58,6 +58,16 @@ pub(super) fn test_waits(message: &[u8]) -> Option<Ns> {
     Some(Ns::from_ms(number(rest).unwrap_or(0).saturating_mul(1_000)))
 }
 
+/// The CPU whose switching on ends with a message, well or not: `CPU3 is up`,
+/// `Error taking CPU3 up: -5` (kernel/cpu.c:thaw_secondary_cpus, 2.6.32 to 7.3).
+pub(super) fn brought_up(text: &[u8]) -> Option<u32> {
+    let cpu = match text.strip_prefix(b"Error taking CPU") {
+        Some(rest) => &rest[..text::find(rest, b" up: ")?],
+        None => text.strip_prefix(b"CPU")?.strip_suffix(b" is up")?,
+    };
+    u32::try_from(number(cpu)?).ok()
+}
+
 /// Whether a kernel says it: in a log, or at least with its mark, which nobody types in
 /// a sentence.
 pub(super) fn said(r: &Record<'_>) -> bool {

@@ -6,6 +6,7 @@
 
 mod calls;
 mod clock;
+mod died;
 mod doubled;
 mod dress;
 mod example;
@@ -24,6 +25,7 @@ mod missed;
 mod next;
 mod number;
 mod order;
+mod pasted;
 mod per_cycle;
 mod phase;
 mod prefix;
@@ -130,7 +132,9 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
     let twice = doubled::is_doubled(bytes).then(doubled::Pair::default);
     let quoted = bytes.starts_with(b">") || memchr::memmem::find(bytes, b"\n>").is_some();
     let replies = quoted.then(reply::Replies::default);
-    let pulled = pulled::pulled(bytes);
+    let mut pulled = pulled::pulled(bytes);
+    pulled.extend(pasted::pasted(bytes));
+    pulled.sort_unstable();
     let mut lines = Splitter { twice, replies, pulled, ..Splitter::default() };
     let newest_first = order::newest_first(bytes);
     if newest_first {

@@ -97,6 +97,8 @@ pub(crate) struct PerCycle {
     pub(super) core_returned: bool,
     /// The last line that the core has for an attempt that it gives up was there.
     pub(super) given_up: bool,
+    /// When a failure was told that no step of the core follows, and whether it is a crash.
+    pub(super) died: Option<(Ns, bool)>,
     /// The last line that only the way down prints.
     pub down: Option<Ns>,
     /// When freezing began, by its stamp and as the cycle counts.

@@ -13,7 +13,7 @@ const SHOWN: usize = 3;
 /// A log has more lines that stand one below the other.
 const LOG: usize = 6;
 /// So many bytes of a text are looked at: a letter is no longer.
-const LETTER: usize = 1 << 20;
+pub(super) const LETTER: usize = 1 << 20;
 
 /// A line of a log: when it was said, of which machine, and its words.
 #[derive(PartialEq, Eq, Hash)]
@@ -65,7 +65,7 @@ fn day(line: &Said<'_>) -> Option<i64> {
 }
 
 /// Whether a line parts two logs.
-fn parts(line: &[u8]) -> bool {
+pub(super) fn parts(line: &[u8]) -> bool {
     let plain = prefix::quotes(line).trim_ascii();
     let boot = plain.starts_with(b"-- Boot ") || plain == b"-- Reboot --";
     boot || text::find(line, b"Linux version ").is_some() || {

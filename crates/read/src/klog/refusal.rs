@@ -21,7 +21,7 @@ use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 
 /// A way up that takes longer hangs, or its log goes on with something else.
-const LONGEST: Ns = Ns(900_000_000_000);
+pub(super) const LONGEST: Ns = Ns(900_000_000_000);
 
 impl Log<'_> {
     /// The step of freezing that lasts.
@@ -318,6 +318,7 @@ impl Log<'_> {
         if self.t.open_serial() == 0 || self.c.serial() != self.t.open_serial() {
             return;
         }
+        self.breaks_down();
         self.turn();
         self.break_off();
         let untold = self.c.woke.is_none() && !self.c.missed && !self.came_up();

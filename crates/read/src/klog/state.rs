@@ -11,14 +11,11 @@ use super::stamp;
 use crate::event::Stamp;
 use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
-use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
+use dormouse_base::cycle::{Began, Cycle, Mode, PhaseSpan};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 use std::collections::HashSet;
-
-/// So many messages of failures are kept of a cycle.
-const COMPLAINTS: usize = 32;
 
 /// Callbacks of one device that have not ended; more are damage.
 const MAX_OPEN: usize = 8;
@@ -160,6 +157,9 @@ impl<'t> Log<'t> {
         let (before, last) = (self.t.open_serial(), newest(self));
         self.place.second = stamp::order_of(r.said).filter(|_| !self.timed);
         let known = self.meaning(r, at);
+        if known {
+            self.c.died = None;
+        }
         let open = self.t.open_serial();
         // The line that ends a sleep may be the first of it in the text.
         let alone = open == 0 && newest(self) > last;
@@ -315,26 +315,6 @@ impl<'t> Log<'t> {
                 }
                 known
             }
-        }
-    }
-
-    /// Keeps a message that tells of a failure: why a callback does not end, or returns
-    /// an error, is often only said there.
-    fn complaint(&mut self, r: &Record<'_>, at: u64) {
-        const WORDS: [&[u8]; 5] = [b"ailed", b"rror", b"imed out", b" -E", b" is -"];
-        if r.time.is_none() || self.t.open_serial() == 0 {
-            return;
-        }
-        let full = |c: &Cycle| c.complaints.len() == COMPLAINTS;
-        if self.t.current().is_none_or(|c| full(&c.cycle)) || !WORDS.iter().any(|w| r.has(w)) {
-            return;
-        }
-        let text = self.t.names().add(&String::from_utf8_lossy(r.text.trim_ascii()));
-        let time = self.now;
-        let Some(c) = self.t.current() else { return };
-        let list = &mut c.cycle.complaints;
-        if list.last().is_none_or(|l| l.line != at) {
-            list.push(Complaint { time, text, line: at });
         }
     }
 

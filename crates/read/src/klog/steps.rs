@@ -605,9 +605,9 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             log.c.cpu_from = Some(now);
             log.c.sleep_from = Some(now);
         }
-    } else if let Some(cpu) = text.strip_prefix(b"CPU").and_then(|t| t.strip_suffix(b" is up")) {
-        if let (Some(from), Some(cpu)) = (log.c.cpu_from, number(cpu)) {
-            log.plain(Phase::CpuOn, from, now, u32::try_from(cpu).unwrap_or(0));
+    } else if let Some(cpu) = marks::brought_up(text) {
+        if let Some(from) = log.c.cpu_from {
+            log.plain(Phase::CpuOn, from, now, cpu);
             log.c.cpu_from = Some(now);
         }
     } else if text.starts_with(b"Calling ") && text::find(text, b"+0x").is_some() {

@@ -151,15 +151,16 @@ fn answer(sections: &[Section], listed: bool) -> String {
     };
     let text = match finding(sections) {
         Finding::TooDeep { at, count, of: sleeps, .. } => format!(
-            "{}{} is too deep for {} of its {} sleeps ({}): they ended before it paid.",
+            "{}{} is too deep for {} of its {} sleeps ({}): they ended before it paid.{}",
             row(at),
             of(at),
             grouped(count),
             grouped(sleeps),
-            percent(count, sleeps)
+            percent(count, sleeps),
+            untimed(&sections[at.0].states[at.1])
         ),
         Finding::TooShallow { at, count, of: sleeps, .. } => format!(
-            "{}{} is too shallow for {} of its {} sleeps ({}): the next state would have paid{}.",
+            "{}{} is too shallow for {} of its {} sleeps ({}): the next state would have paid{}.{}",
             row(at),
             of(at),
             grouped(count),
@@ -171,7 +172,8 @@ fn answer(sections: &[Section], listed: bool) -> String {
                     next.state
                 ),
                 None => String::new(),
-            }
+            },
+            untimed(&sections[at.0].states[at.1])
         ),
         Finding::Rejected { at, count, of: sleeps, others } => {
             let most = if sections.len() > 1 { ", most of all for each CPU" } else { "" };
@@ -244,6 +246,14 @@ fn answer(sections: &[Section], listed: bool) -> String {
         Finding::Unknown => super::used::text(sections, listed),
     };
     wrap(&text)
+}
+
+/// What is said of a state whose time nobody counted.
+fn untimed(r: &Row) -> &'static str {
+    match r.time_ns.is_none() && r.missed_time.is_none() {
+        true => " How long CPUs were in it this input does not say.",
+        false => "",
+    }
 }
 
 /// `named`: the input says which CPUs it tells of; `label`: it is one of several.
