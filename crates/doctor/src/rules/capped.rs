@@ -111,10 +111,11 @@ fn files(case: &Case) -> Vec<Clocks> {
     out
 }
 
-/// What a clock may do is less than half of what hardware can.
+/// What a clock may do is less than half of what hardware can, or it may not change at all below
+/// that.
 fn held(of: &Clocks) -> bool {
-    let [_, Some(can)] = of.hardware else { return false };
-    of.allowed[1].is_some_and(|may| may.saturating_mul(2) < can)
+    let (Some(can), [least, Some(may)]) = (of.hardware[1], of.allowed) else { return false };
+    may.saturating_mul(2) < can || may < can && least == Some(may)
 }
 
 /// What is said of CPUs that are alike: who, and their clocks.
@@ -201,6 +202,9 @@ mod tests {
             said,
             "The clock of CPU 5 may go up to 1,300 MHz of 4,200 MHz alone. Boost is off."
         );
+        let (level, said) = table("600 MHz - 4.20 GHz", "2.60 GHz and 2.60 GHz").expect("a cap");
+        assert_eq!(level, Level::Risk);
+        assert!(said.contains("held at 2,600 MHz of 4,200 MHz: the least and the most"), "{said}");
         let (level, said) = table("600 MHz - 4.20 GHz", "600 MHz and 4.20 GHz").expect("a note");
         assert_eq!(level, Level::Note);
         assert!(said.contains("no sleep: CPU 5 may run at 600 MHz to 4,200 MHz"), "{said}");
