@@ -363,6 +363,8 @@ fn recordings_of_healthy_machines_are_silent_and_say_what_was_not_checked() {
 #[test]
 fn values_without_a_log_are_judged_and_a_binary_is_said_to_be_one_once() {
     let text = said_of("/sys/power/mem_sleep:s2idle [deep]\n");
+    assert!(text.starts_with("A sleep to memory is deep (mem_sleep)"), "{text}");
+    let text = said_of("/sys/power/pm_async:1\n");
     let want = "No rule found a fault in the values that the text shows; it has no kernel log.";
     assert!(text.starts_with(want) || text.starts_with("Note"), "{text}");
     let mut binary = tempfile::NamedTempFile::new().expect("a file");

@@ -9,8 +9,10 @@ use dormouse_base::say;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let file = case.values.iter().find(|v| v.path == "/sys/power/mem_sleep");
-    // A log says itself how it slept.
-    let Some(v) = file.filter(|_| case.attempts.is_empty()) else { return };
+    // A log says itself how it slept, and of a machine that is looked at it is no news: its values
+    // stand in no line.
+    let alone = case.attempts.is_empty();
+    let Some(v) = file.filter(|v| alone && v.line > 0) else { return };
     let modes: Vec<&str> = v.value.split_whitespace().map(|w| w.trim_matches(['[', ']'])).collect();
     let known = modes.iter().all(|m| matches!(*m, "s2idle" | "shallow" | "deep"));
     let Some(chosen) = bracketed(&v.value).filter(|_| known) else { return };
