@@ -111,6 +111,11 @@ pub(crate) fn what_is_there(given: &Given, missing: &str) -> String {
     if given.raw(only).is_ok_and(|b| dormouse_read::detect::is_database(&b)) {
         return format!("{name} is a database; one of dormouse watch is for dormouse show");
     }
+    if given.raw(only).is_ok_and(|b| b.starts_with(&BLOB)) {
+        return format!(
+            "{name} is a device tree blob: dormouse check reads it, and names what would not probe"
+        );
+    }
     if is_binary(given, only) {
         return format!("{name} is no log and no trace: its bytes are no text and no known format");
     }
@@ -119,6 +124,9 @@ pub(crate) fn what_is_there(given: &Given, missing: &str) -> String {
         None => format!("{missing} in {name}"),
     }
 }
+
+/// How a device tree blob begins (scripts/dtc/libfdt/fdt.h: FDT_MAGIC).
+const BLOB: [u8; 4] = [0xd0, 0x0d, 0xfe, 0xed];
 
 /// How compressed files begin (gzip, xz, zstd, zip): what is in them was read.
 const PACKED: [&[u8]; 4] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];

@@ -136,3 +136,14 @@ fn what_is_typed_wrong_is_named_with_what_could_be_typed() {
         assert!(!error.contains("fetching"), "{error}");
     }
 }
+
+#[test]
+fn a_device_tree_blob_is_named_with_who_reads_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let blob = folder.path().join("heron.dtb");
+    std::fs::write(&blob, [&[0xd0, 0x0d, 0xfe, 0xed][..], &[0; 60]].concat()).expect("written");
+    let (code, message) = said(&["show"], &blob);
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code, Some(1), "{words}");
+    assert!(words.contains("is a device tree blob: dormouse check reads it"), "{words}");
+}

@@ -2,6 +2,7 @@
 //! times in the cycles and in the doctor's eyes.
 
 use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::phase::Phase;
 use dormouse_doctor::judge;
 use dormouse_read::doctor::read_bytes as heard;
 use dormouse_read::{Options, read_bytes};
@@ -160,6 +161,44 @@ fn a_line_out_of_order_ends_no_attempt() {
         lines.insert(at, stamped(time - 3_000_000, "audit: a late word"));
         assert_eq!(facts(&lines.join("\n")), facts(&plain), "before line {at}");
     }
+}
+
+#[test]
+fn a_line_that_moved_over_several_has_its_time() {
+    let whole = dressed(&stamped);
+    // "OOM killer enabled." two lines up, and "noirq suspend" three lines down.
+    for (from, to) in [(17, 15), (10, 13)] {
+        let mut lines: Vec<&str> = whole.lines().collect();
+        let line = lines.remove(from);
+        lines.insert(to, line);
+        assert_eq!(facts(&(lines.join("\n") + "\n")), facts(&whole), "{line}");
+    }
+}
+
+#[test]
+fn a_cpu_that_does_not_come_up_costs_its_own_row() {
+    let log = dressed(&|us, text| {
+        let late = if us > 5_260_000 { us + 8_000_000 } else { us };
+        stamped(late, if text == "CPU1 is up" { "Error taking CPU1 up: -5" } else { text })
+    });
+    let c = &cycles(&log)[0];
+    let up = c.phases.iter().find(|p| p.phase == Phase::CpuOn).expect("a row");
+    assert_eq!((up.end - up.start).0, 8_002_000_000);
+}
+
+#[test]
+fn a_way_down_that_a_crash_ends_lasted_at_least_until_then() {
+    let line = |us: u64, text: &str| stamped(us, text) + "\n";
+    let mut log: String = LOG[..8].iter().map(|l| line(l.0, l.1)).collect();
+    log += &line(5_926_500, "Unable to handle kernel paging request at virtual address 40");
+    log += &line(5_926_501, "pc : heron_suspend+0x34/0xa0 [heron]");
+    let down =
+        |log: &str| cycles(log)[0].phases.iter().find(|p| p.phase == Phase::Suspend).copied();
+    let span = down(&log).expect("a row");
+    assert_eq!((span.end - span.start).0 / 1_000_000, 900);
+    // The kernel went on: its own line tells.
+    let on = log + &line(6_226_500, LOG[8].1);
+    assert_eq!(down(&on).expect("a row").end.0, 6_226_500_000);
 }
 
 #[test]

@@ -337,7 +337,11 @@ fn failures(case: &Case, out: &mut Vec<Finding>) {
         let own = || returns().filter(|o| o.device == e.device);
         let again = own().any(|o| o.time > e.time && o.ret >= 0 && o.function == e.function);
         let bad = own().filter(|o| o.ret < 0 && !NOT_NOW.contains(&o.ret));
-        let evidence = crate::evidence::lines(bad.map(|o| &case.messages[o.at]));
+        let mut evidence = crate::evidence::lines(bad.map(|o| &case.messages[o.at]));
+        // Nobody types the columns of a trace.
+        if e.traced || e.comment {
+            evidence.iter_mut().for_each(|e| e.doubtful = false);
+        }
         fail(e.device, e.function == "rpm_resume", e.ret, again, evidence, out);
     }
     for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel()) {

@@ -113,7 +113,13 @@ fn failed(case: &Case, report: &Report, out: &mut Vec<Found>) {
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, p) in case.probes.iter().enumerate() {
         match p.outcome {
-            Outcome::Failed(_) => drop(last.insert(&p.device, i)),
+            Outcome::Failed(_) => {
+                // The core says once more of a part what its whole said.
+                let of_a_part = |at: &usize| case.probes[*at].part_of.is_some();
+                if !last.get(&*p.device).is_some_and(of_a_part) {
+                    last.insert(&p.device, i);
+                }
+            }
             Outcome::Bound => drop(last.remove(p.device.as_str())),
             _ => {}
         }

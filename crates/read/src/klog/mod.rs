@@ -153,6 +153,9 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
 pub(crate) const NEWEST_FIRST: &str =
     "the newest line stands first (journalctl --reverse): the log was read from its end";
 
+/// So many lines below one another change places.
+const MOVED: usize = 4;
+
 /// A line that stands out of order by more is of another log, or was put there late.
 const OUT_OF_ORDER: Ns = Ns(1_000_000_000);
 
@@ -177,8 +180,8 @@ struct Splitter {
     replies: Option<reply::Replies>,
     /// Lines that are shown once more beside the log that has them.
     pulled: Vec<u64>,
-    /// A line that came before the one above it.
-    swapped: Option<u64>,
+    /// Lines that came before one above them, and were taken there.
+    swapped: Vec<u64>,
     at: u64,
 }
 
@@ -307,25 +310,37 @@ impl Splitter {
         at: u64,
         take: &mut dyn FnMut(Item<'_>, u64),
     ) {
-        if self.swapped.take_if(|line| *line == at).is_some() {
+        if let Some(place) = self.swapped.iter().position(|line| *line == at) {
+            self.swapped.swap_remove(place);
             return;
         }
-        if let Some(earlier) = self.earlier(&record, rest) {
-            self.whole_record(earlier, rest, at + 1, take);
-            self.swapped = Some(at + 1);
+        for (below, earlier) in self.earlier(&record, rest) {
+            self.whole_record(earlier, rest, at + below, take);
+            self.swapped.push(at + below);
         }
         self.whole_record(record, rest, at, take);
     }
 
-    /// The line below, if it is the one before this on the way of an attempt, by its words and
-    /// its time: the two changed places.
-    fn earlier<'a>(&self, record: &Record<'_>, rest: &'a [u8]) -> Option<Record<'a>> {
-        let (way, time) = (marks::way(record.text)?, record.time?);
-        let next = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_LINE)];
-        let next = prefix::strip(next);
-        let back = next.time.filter(|t| *t < time && time - *t < OUT_OF_ORDER)?;
-        let fits = self.last.is_none_or(|last| last <= back);
-        (fits && marks::way(next.text)? < way).then_some(next)
+    /// Lines below, as far as they come before this on the way of an attempt, by their words and
+    /// their times: they changed places. With how far below they stand.
+    fn earlier<'a>(&self, record: &Record<'_>, rest: &'a [u8]) -> Vec<(u64, Record<'a>)> {
+        let (Some(way), Some(time)) = (marks::way(record.text), record.time) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for (line, below) in rest.split(|b| *b == b'\n').take(MOVED).zip(1u64..) {
+            let next = prefix::strip(&line[..line.len().min(MAX_LINE)]);
+            let Some(at) = next.time.filter(|t| *t < time + OUT_OF_ORDER) else { break };
+            let back = at < time && time - at < OUT_OF_ORDER;
+            let fits = self.last.is_none_or(|last| last <= at);
+            let earlier = || marks::way(next.text).or_else(|| steps::way_of_a_cpu(next.text));
+            let taken = self.swapped.contains(&(self.at + below));
+            if back && fits && !taken && earlier().is_some_and(|w| w < way) {
+                out.push((below, next));
+            }
+        }
+        out.sort_by_key(|(_, r)| r.time);
+        out
     }
 
     fn whole_record(

@@ -157,7 +157,9 @@ impl<'t> Log<'t> {
         let (before, last) = (self.t.open_serial(), newest(self));
         self.place.second = stamp::order_of(r.said).filter(|_| !self.timed);
         let known = self.meaning(r, at);
-        if known {
+        // What a report names is no step of the core.
+        let step = || marks::way(r.text).is_some() || r.has(b"calling ") || r.has(b" returned ");
+        if known && step() {
             self.c.died = None;
         }
         let open = self.t.open_serial();

@@ -655,6 +655,11 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     true
 }
 
+/// How far on its way an attempt is that switches a CPU off.
+pub(super) fn way_of_a_cpu(text: &[u8]) -> Option<usize> {
+    offline(text).and_then(|_| marks::way(b"Disabling non-boot CPUs"))
+}
+
 /// `smpboot: CPU 3 is now offline`, `CPU3: shutdown`, `psci: CPU3 killed …`.
 fn offline(text: &[u8]) -> Option<u32> {
     let text = text.strip_prefix(b"smpboot: ").or(text.strip_prefix(b"psci: ")).unwrap_or(text);
