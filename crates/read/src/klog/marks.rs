@@ -58,6 +58,25 @@ pub(super) fn test_waits(message: &[u8]) -> Option<Ns> {
     Some(Ns::from_ms(number(rest).unwrap_or(0).saturating_mul(1_000)))
 }
 
+/// How far on its way an attempt is that switches a CPU off.
+pub(super) fn way_of_a_cpu(text: &[u8]) -> Option<usize> {
+    offline(text).and_then(|_| way(b"Disabling non-boot CPUs"))
+}
+
+/// `smpboot: CPU 3 is now offline`, `CPU3: shutdown`, `psci: CPU3 killed …`.
+pub(super) fn offline(text: &[u8]) -> Option<u32> {
+    let text = text.strip_prefix(b"smpboot: ").or(text.strip_prefix(b"psci: ")).unwrap_or(text);
+    let rest = text.strip_prefix(b"CPU")?.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let tail = &rest[digits..];
+    let known = tail.starts_with(b" is now offline")
+        || tail.starts_with(b": shutdown")
+        // arch/riscv/kernel/cpu-hotplug.c:arch_cpuhp_cleanup_dead_cpu.
+        || tail == b": off"
+        || tail.starts_with(b" killed");
+    known.then(|| number(&rest[..digits])).flatten().and_then(|n| u32::try_from(n).ok())
+}
+
 /// The CPU whose switching on ends with a message, well or not: `CPU3 is up`,
 /// `Error taking CPU3 up: -5` (kernel/cpu.c:thaw_secondary_cpus, 2.6.32 to 7.3).
 pub(super) fn brought_up(text: &[u8]) -> Option<u32> {

@@ -333,7 +333,7 @@ impl Splitter {
             let Some(at) = next.time.filter(|t| *t < time + OUT_OF_ORDER) else { break };
             let back = at < time && time - at < OUT_OF_ORDER;
             let fits = self.last.is_none_or(|last| last <= at);
-            let earlier = || marks::way(next.text).or_else(|| steps::way_of_a_cpu(next.text));
+            let earlier = || marks::way(next.text).or_else(|| marks::way_of_a_cpu(next.text));
             let taken = self.swapped.contains(&(self.at + below));
             if back && fits && !taken && earlier().is_some_and(|w| w < way) {
                 out.push((below, next));

@@ -6,7 +6,7 @@ use super::grain::{PAUSE, PRINTING, TICK};
 use super::halves;
 use super::held::begins_restore;
 use super::marks::{self, entry, hibernates, is_exit, message, said};
-use super::number::{msecs, number, seconds};
+use super::number::{msecs, seconds};
 use super::phase;
 use super::prefix::Record;
 use super::release::release;
@@ -593,7 +593,7 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             log.plain(Phase::SyscoreResume, woke, now, 0);
         }
         log.c.cpu_from = Some(now);
-    } else if let Some(cpu) = offline(text) {
+    } else if let Some(cpu) = marks::offline(text) {
         if let Some(from) = log.c.cpu_from {
             // arm64 says of one CPU that it stops, and that firmware has it
             // (arch/arm64/kernel/smp.c:cpu_die, drivers/firmware/psci/psci.c).
@@ -653,25 +653,6 @@ fn machine(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         return false;
     }
     true
-}
-
-/// How far on its way an attempt is that switches a CPU off.
-pub(super) fn way_of_a_cpu(text: &[u8]) -> Option<usize> {
-    offline(text).and_then(|_| marks::way(b"Disabling non-boot CPUs"))
-}
-
-/// `smpboot: CPU 3 is now offline`, `CPU3: shutdown`, `psci: CPU3 killed …`.
-fn offline(text: &[u8]) -> Option<u32> {
-    let text = text.strip_prefix(b"smpboot: ").or(text.strip_prefix(b"psci: ")).unwrap_or(text);
-    let rest = text.strip_prefix(b"CPU")?.trim_ascii_start();
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    let tail = &rest[digits..];
-    let known = tail.starts_with(b" is now offline")
-        || tail.starts_with(b": shutdown")
-        // arch/riscv/kernel/cpu-hotplug.c:arch_cpuhp_cleanup_dead_cpu.
-        || tail == b": off"
-        || tail.starts_with(b" killed");
-    known.then(|| number(&rest[..digits])).flatten().and_then(|n| u32::try_from(n).ok())
 }
 
 /// Without messages of the PM core about sleep, the embedded controller's tell
