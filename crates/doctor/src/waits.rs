@@ -342,6 +342,11 @@ fn announced(text: &str) -> Option<Cause> {
     is.then(|| cause(text)).flatten()
 }
 
+/// The device that a message says begins with what takes time: a disk that stops.
+pub(crate) fn begun(text: &Words) -> Option<Device> {
+    announced(text).and_then(|_| speaker(text))
+}
+
 /// The device that a message says is late: it does not answer, or its link is slow.
 pub(crate) fn late(text: &Words) -> Option<Device> {
     let is = match cause(text)? {

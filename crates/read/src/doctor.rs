@@ -365,7 +365,7 @@ impl Listener<'_> {
 /// core's mark. Those of a `reply` do where they are all that the text has of a sleep.
 fn whole_logs(messages: &mut [Message], reply: impl Fn(&Message) -> bool) {
     const MANY: usize = 3;
-    const FRONT: [&str; 3] = ["PM: ", "ACPI: ", "Timekeeping suspended for "];
+    const FRONT: [&str; 2] = ["PM: ", "Timekeeping suspended for "];
     let marked = |m: &Message| FRONT.iter().any(|f| m.text.starts_with(f)) || m.has(": PM: ");
     let core = |m: &Message| marked(m) || MARKS.iter().any(|mark| m.says(mark));
     let alone = !messages.iter().any(|m| core(m) && m.trust.is_of_a_kernel());

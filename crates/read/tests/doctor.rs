@@ -46,7 +46,8 @@ const CASES: [(&str, Verdict); 61] = [
     ("hib-blockflush", Proven(&["hib-load-failed"])),
     ("hib-kexec-kasan", Suspected(&["hib-crash"])),
     ("hib-lz4-speeds", Silent),
-    ("hib-mvsas", Proven(&["phase-device-lost"])),
+    // A disk that stops keeps the way down waiting for 2.5 s.
+    ("hib-mvsas", Proven(&["phase-device-lost", "phase-pause"])),
     ("hib-ucsi-good", Silent),
     // Of two sleeps the stamps stand still for 5.7 s before the controller answers again.
     (

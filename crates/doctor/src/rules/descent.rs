@@ -37,13 +37,14 @@ const DOWN: [&str; 6] = [
 fn longest<'a>(case: &'a Case, a: &Attempt) -> Option<(Ns, &'a Message, &'a Message)> {
     let own = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some_and(|t| t <= Ns::CALENDAR);
     let kernel: Vec<&Message> = case.of(a).iter().filter(own).collect();
-    let says = |m: &Message, words: &[&str]| words.iter().any(|w| m.has(w));
+    // `resume from suspend-to-idle` comes behind the sleep.
+    let down = |m: &Message| DOWN.iter().any(|w| m.has(w)) && !m.has("resume from ");
     // An image is made and written on its way down, and counts its time itself.
     if kernel.iter().any(|m| gives_up(m) || m.has("hibernation") || m.has("image")) {
         return None;
     }
     let from = FROM.iter().find_map(|w| kernel.iter().position(|m| m.has(w)))?;
-    let end = from + kernel[from..].iter().position(|m| says(m, &DOWN))?;
+    let end = from + kernel[from..].iter().position(|m| down(m))?;
     let pairs = kernel[from..=end].windows(2);
     let gaps = pairs.filter_map(|p| Some((passed(p[0], p[1])?, p[0], p[1])));
     // A phase says itself how long it was, and other rules judge that.
@@ -64,11 +65,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(knows) {
         return;
     }
-    let device = waits::late(&b.text);
-    let who = match &device {
-        Some(d) => format!("The line at its end says who was waited for: {}.", say::device(d)),
-        None => String::from("No line says which device that was."),
+    let (late, begun) = (waits::late(&b.text), waits::begun(&a.text));
+    let who = match (&late, &begun) {
+        (Some(d), _) => format!("The line at its end says who was waited for: {}.", say::device(d)),
+        (None, Some(d)) => format!("The last line before is of {}.", say::device(d)),
+        (None, None) => String::from("No line says which device that was."),
     };
+    let device = late.or(begun);
     out.push(
         Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
             .says(format!(
@@ -113,6 +116,9 @@ mod tests {
             assert!(said.starts_with("7.0 s pass on the way down between \"printk"), "{said}");
             assert!(said.contains("No line says which device"), "{said}");
         }
+        let disk = (1_200, "sd 7:0:0:0: [sdq] Stopping disk");
+        let [said] = &told(&[ENTRY, CONSOLE, disk, DOWN, UP, EXIT], true)[..] else { panic!() };
+        assert!(said.ends_with("The last line before is of 7:0:0:0 (sd)."), "{said}");
         let ready = (8_000, "elm7: link not ready in 6000 ms");
         assert_eq!(told(&[ENTRY, CONSOLE, ready, DOWN, EXIT], true).len(), 1);
     }
@@ -152,6 +158,13 @@ mod tests {
                 EXIT,
             ],
             vec![ENTRY, CONSOLE, (8_900, "PM: suspend exit")],
+            vec![
+                ENTRY,
+                CONSOLE,
+                (8_000, "PM: Triggering wakeup from IRQ 7"),
+                (8_001, "PM: resume from suspend-to-idle"),
+                EXIT,
+            ],
         ] {
             assert!(told(&log, true).is_empty(), "{log:?}");
         }

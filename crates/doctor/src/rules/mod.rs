@@ -87,7 +87,7 @@ use crate::finding::{Finding, Unchecked};
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub(crate) const ALL: [Rule; 65] = [
+pub(crate) const ALL: [Rule; 66] = [
     freezer::judge,
     listed::judge,
     abort::judge,
@@ -121,6 +121,7 @@ pub(crate) const ALL: [Rule; 65] = [
     image::judge,
     delay::judge,
     pause::judge,
+    descent::judge,
     callback::judge,
     drive::judge,
     silent::judge,

@@ -2,7 +2,6 @@
 //! callback; on a way down that was given up between two lines.
 
 use super::abort::gives_up;
-use super::descent;
 use super::hung;
 use crate::case::Case;
 use crate::evidence::lines;
@@ -74,7 +73,6 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
         gaps(case, out);
     }
     refused(case, out);
-    descent::judge(case, out);
     cut_off(case, out);
     callbacks(case, out);
 }

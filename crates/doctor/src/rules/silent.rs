@@ -151,7 +151,7 @@ const SIGNS: [Sign; 16] = [
     // drivers/mmc/core/block.c, drivers/mmc/core/core.c, drivers/mmc/host/sdhci.c.
     sign("sending status command", "error -", "did not answer (status command)"),
     sign("sending stop command", "error -", "did not answer (stop command)"),
-    sign(" whilst initialising ", "error -", "could not be started"),
+    sign(STARTS, "error -", "could not be started"),
     sign("Timeout waiting for hardware interrupt", "", "did not answer (no interrupt)"),
     sign("Timeout waiting for hardware cmd interrupt", "", "did not answer (no interrupt)"),
     sign("Internal clock never stabilised", "", "has a host whose clock did not start"),
@@ -170,6 +170,8 @@ fn changes_link(case: &Case, at: usize) -> bool {
     case.messages[at].has("exception Emask 0x")
         && below.is_some_and(|m| m.has("connection status changed") || m.has("PHY RDY changed"))
 }
+
+const STARTS: &str = " whilst initialising ";
 
 /// Of an error it ends its line; of a boot of old kernels the number of the interrupt follows.
 const CHANGED: &str = ", PHY RDY changed";
@@ -221,7 +223,9 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
             let known = |f: &Finding| {
                 f.about.devices.iter().any(|d| [stem, &device.name].contains(&d.name.as_str()))
             };
-            if changes && up || out.iter().any(known) {
+            // An empty slot is looked into at each start of a machine.
+            let boot = sign.words == STARTS && matches!(place, Place::Apart);
+            if changes && up || boot || out.iter().any(known) {
                 continue;
             }
             told.insert(key.to_owned());
