@@ -72,7 +72,9 @@ fn is_in_a_sentence(text: &str) -> bool {
     const MARKS: [char; 6] = ['"', '`', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}'];
     let Some(at) = WORDS.iter().find_map(|w| text.find(w)) else { return false };
     let (front, behind) = text.split_at(at);
-    if front.rfind(MARKS).is_some_and(|m| m > 0) {
+    // A name may hold such a mark; a quotation begins behind a blank.
+    let opens = |&(at, _): &(usize, &str)| front[..at].ends_with([' ', '(', '\t']);
+    if front.rmatch_indices(MARKS).any(|m| opens(&m)) {
         return true;
     }
     let number = behind.find(": error ").or(behind.find(": code "));
@@ -235,6 +237,7 @@ mod tests {
         assert_eq!(of(OWN), Some(-71));
         assert_eq!(of(&format!("\"{OWN}\"")), Some(-71), "a cell of a table");
         assert_eq!(of(&format!("{OWN} <--- here")), Some(-71));
+        assert_eq!(of("heron usb<7>\"4: PM: failed to suspend async: error -71"), Some(-71));
         for sentence in [
             format!("Without that \"{OWN}\" may be printed."),
             format!("I do not see `{OWN}` on this machine"),

@@ -44,7 +44,9 @@ impl Log<'_> {
         }
         let (crash, fails) = (CRASHES.iter().any(|w| r.has(w)), WORDS.iter().any(|w| r.has(w)));
         let crashed = self.c.died.is_some_and(|d| d.1);
-        if r.fresh && (crash || fails && !crashed) {
+        // What says that it is of the way up ends no way down.
+        let up = [&b"resume"[..], b"restore", b"thaw"].iter().any(|w| r.has(w));
+        if r.fresh && (crash || fails && !crashed && !up) {
             self.c.died = Some((self.now, crash));
         }
         let full = |c: &Cycle| c.complaints.len() == COMPLAINTS;
