@@ -495,22 +495,30 @@ pub(crate) fn of_the_called(frames: &[Frame]) -> Option<Stage> {
 
 /// The callback of a driver that `dpm_run_callback` reached, behind those of its bus.
 pub(crate) fn called(frames: &[Frame]) -> Option<&Frame> {
-    const BUSES: [&str; 11] = [
-        "pci_pm",
-        "platform_pm",
-        "platform_legacy",
-        "usb_dev",
-        "scsi_bus",
-        "ata_port",
-        "mmc_bus",
-        "acpi_subsys",
-        "genpd",
-        "pm_generic",
-        "virtio_device",
-    ];
     let core = frames.iter().position(|f| bare(f) == "dpm_run_callback")?;
-    let is = |f: &&Frame| way_of(bare(f)).is_some_and(|(_, front)| !BUSES.contains(&front));
+    let is = |f: &&Frame| way_of(bare(f)).is_some() && !is_of_bus(&f.function);
     frames[..core].iter().rev().find(is)
+}
+
+/// Whether a callback is that of a bus or of the core, which call the driver's.
+pub(crate) fn is_of_bus(function: &str) -> bool {
+    const BUSES: [&str; 14] = [
+        "pci_pm_",
+        "pci_legacy_",
+        "platform_pm_",
+        "platform_legacy_",
+        "acpi_subsys_",
+        "usb_dev_",
+        "genpd_",
+        "scsi_bus_",
+        "pm_generic_",
+        "i2c_device_pm_",
+        "mmc_bus_",
+        "amba_pm_",
+        "virtio_device_",
+        "ata_port_",
+    ];
+    BUSES.iter().any(|b| function.starts_with(b))
 }
 
 /// A function without what the compiler puts behind its name.

@@ -215,7 +215,7 @@ fn polls(s: &Section) -> Option<Finding> {
                 name(row)
             ))
             .look(
-                "See cat /proc/cmdline for a limit (intel_idle.max_cstate, processor.max_cstate,                  powersave=off), and what the driver said of states that firmware offers: dmesg | \
+                "See cat /proc/cmdline for a limit (intel_idle.max_cstate, processor.max_cstate, powersave=off), and what the driver said of states that firmware offers: dmesg | \
                  grep -i idle.",
             )
             .shown_by([counted(row)]),

@@ -153,7 +153,7 @@ pub fn us(ns: u64) -> String {
 
 /// A mean over threads is no more exact than what they print.
 pub fn mean_us(ns: u64) -> String {
-    us(if ns >= 1_000 { (ns + 50) / 100 * 100 } else { ns })
+    us(if ns >= 1_000 { ns.saturating_add(50) / 100 * 100 } else { ns })
 }
 
 /// A wake-up that was so late is late for any work of real time, ns. Ours.

@@ -220,6 +220,8 @@ struct Group<'a> {
     driver: &'a str,
     error: i32,
     up: bool,
+    /// The place of the first message.
+    at: usize,
     messages: Vec<&'a Message>,
 }
 
@@ -259,6 +261,7 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
                 driver: if f.driver.is_empty() { driver() } else { f.driver },
                 error: f.error,
                 up: f.up,
+                at: i,
                 messages,
             });
         }
@@ -295,9 +298,7 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
     let mut evidence = lines(awake.map(|a| a.0));
     evidence.extend(lines(g.messages.iter().copied()));
     let awake = awake.map(|a| a.1);
-    let at =
-        case.messages.iter().position(|m| g.messages.first().is_some_and(|f| f.line == m.line));
-    let before = &case.messages[at.unwrap_or(0).saturating_sub(NEAR)..at.unwrap_or(0)];
+    let before = &case.messages[g.at.saturating_sub(NEAR)..g.at];
     let callback = inner::callback(before, g.error).filter(|_| g.driver.is_empty());
     let driver = callback.as_ref().map_or(g.driver, |(_, f)| &f.module);
     let device = Device { driver: driver.to_string(), ..device(g) };
@@ -307,7 +308,7 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
         f = f.of_function(Some(&frame.function));
         evidence.extend(lines([*m]));
     }
-    let port = if awake.is_none() && g.error == -EBUSY { port(at, case, g) } else { None };
+    let port = if awake.is_none() && g.error == -EBUSY { port(before, g) } else { None };
     let f = match port {
         Some((m, port)) => at_port(f, m, port),
         None => f,
@@ -317,9 +318,8 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
 
 /// `Port change event, 1-10, id 15, portsc: 0x202a0`: the port of a host controller that had
 /// an event before the controller refused (drivers/usb/host/xhci-ring.c:handle_port_status).
-fn port<'a>(at: Option<usize>, case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
-    let at = at?;
-    case.messages[at.saturating_sub(NEAR)..at].iter().rev().find_map(|m| {
+fn port<'a>(before: &'a [Message], g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
+    before.iter().rev().find_map(|m| {
         let (who, rest) = m.text.split_once(": Port change event, ")?;
         let port = rest.split([',', ' ']).next()?;
         (who.ends_with(g.device) && port.contains('-')).then_some((m, port))

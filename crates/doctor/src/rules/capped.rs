@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use dormouse_base::say;
+use std::collections::BTreeMap;
 
 /// Clocks of one CPU, in kHz: what hardware can do, and what it may do now.
 #[derive(Default)]
@@ -27,6 +28,9 @@ impl Clocks {
         self.allowed[1].is_some()
     }
 }
+
+/// So many CPUs are looked through for one that was shown before.
+const FEW: usize = 1_024;
 
 /// `800 MHz`, `4.79 GHz`, in kHz.
 fn khz(text: &str) -> Option<u64> {
@@ -58,7 +62,15 @@ fn tables(case: &Case) -> Vec<Clocks> {
     for (_, m) in case.messages.having_any(&words) {
         let after = |word: &str| m.after(word).map(str::trim);
         if let Some(cpu) = after("analyzing CPU ") {
-            out.push(Clocks::of(&format!("CPU {}", cpu.trim_end_matches(':'))));
+            let cpu = format!("CPU {}", cpu.trim_end_matches(':'));
+            // Of a CPU that is shown once more the last table counts.
+            match out.iter().position(|c| c.cpu == cpu).filter(|_| out.len() <= FEW) {
+                Some(at) => {
+                    out.remove(at);
+                }
+                None => {}
+            }
+            out.push(Clocks::of(&cpu));
             continue;
         }
         let Some(of) = out.last_mut() else { continue };
@@ -66,8 +78,8 @@ fn tables(case: &Case) -> Vec<Clocks> {
             of.hardware = range(limits, " - ");
         } else if let Some(limits) = after("frequency should be within ") {
             of.allowed = range(limits, " and ");
-        } else if of.any() && m.text.trim_start().starts_with("Active: ") {
-            of.boost = after("Active: ").map(|a| a == "yes");
+        } else if let Some(boost @ ("yes" | "no")) = after("Active: ") {
+            of.boost = Some(boost == "yes");
         } else {
             continue;
         }
@@ -84,6 +96,7 @@ fn shown(m: &Message) -> Evidence {
 /// Files of sysfs.
 fn files(case: &Case) -> Vec<Clocks> {
     let mut out: Vec<Clocks> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for v in case.values.iter().filter(|v| v.path.contains("/cpufreq")) {
         let Some(khz) = v.count() else { continue };
         // `cpufreq/policy4/scaling_max_freq`, `cpu4/cpufreq/scaling_max_freq`.
@@ -91,9 +104,8 @@ fn files(case: &Case) -> Vec<Clocks> {
         let Some(cpu) = folders.next() else { continue };
         let number = cpu.trim_start_matches("policy").trim_start_matches("cpu");
         let cpu = format!("CPU {number}");
-        let at = out.iter().position(|c| c.cpu == cpu);
-        let at = at.unwrap_or_else(|| {
-            out.push(Clocks::of(&cpu));
+        let at = *places.entry(cpu).or_insert_with_key(|cpu| {
+            out.push(Clocks::of(cpu));
             out.len() - 1
         });
         let of = &mut out[at];
@@ -115,7 +127,9 @@ fn files(case: &Case) -> Vec<Clocks> {
 /// that.
 fn held(of: &Clocks) -> bool {
     let (Some(can), [least, Some(may)]) = (of.hardware[1], of.allowed) else { return false };
-    may.saturating_mul(2) < can || may < can && least == Some(may)
+    // A hundredth less is how dividers round.
+    let below = may < can - can / 100;
+    may.saturating_mul(2) < can || below && least == Some(may)
 }
 
 /// What is said of CPUs that are alike: who, and their clocks.
@@ -147,12 +161,14 @@ fn words(of: &Clocks, others: usize) -> String {
             };
             format!("The clock of {who} is held at {}{why}.{boost}", mhz(most))
         }
-        None => format!(
-            "The text shows clocks of CPUs, which are no sleep: {who} may run at {} to {}. Nothing \
-             in these values caps it.{boost}",
-            least.map_or("0 MHz".into(), mhz),
-            mhz(most)
-        ),
+        None => {
+            let from = least.map_or("up".into(), |least| format!("at {}", mhz(least)));
+            format!(
+                "The text shows clocks of CPUs, which are no sleep: {who} may run {from} to {}. \
+                 Nothing in these values caps it.{boost}",
+                mhz(most)
+            )
+        }
     }
 }
 
@@ -210,6 +226,26 @@ mod tests {
         assert!(said.contains("no sleep: CPU 5 may run at 600 MHz to 4,200 MHz"), "{said}");
         let (_, said) = table("900 MHz - 900 MHz", "900 MHz and 900 MHz").expect("a note");
         assert!(said.contains("held at 900 MHz, which is all that its driver offers"), "{said}");
+    }
+
+    #[test]
+    fn a_cap_that_is_lifted_is_none_and_boost_is_what_its_table_says() {
+        let table = |policy: &str, behind: &str| {
+            format!(
+                "analyzing CPU 5:\n  hardware limits: 600 MHz - 4.20 GHz\n  current policy: \
+                 frequency should be within {policy}.\n{behind}"
+            )
+        };
+        let said = |text: &str| {
+            let mut out = Vec::new();
+            judge(&Case::of_prose(text), &mut out);
+            out.pop().map_or(String::new(), |f| f.sentence)
+        };
+        let (low, high) = ("600 MHz and 1.30 GHz", "600 MHz and 4.20 GHz");
+        let lifted = said(&(table(low, "") + &table(high, "")));
+        assert!(lifted.contains("Nothing in these values caps it"), "{lifted}");
+        let unit = said(&table(high, "$ systemctl status elm.target\nActive: inactive (dead)\n"));
+        assert!(unit.ends_with("caps it."), "{unit}");
     }
 
     #[test]

@@ -40,7 +40,9 @@ fn longest<'a>(case: &'a Case, a: &Attempt) -> Option<(Ns, &'a Message, &'a Mess
     // `resume from suspend-to-idle` comes behind the sleep.
     let down = |m: &Message| DOWN.iter().any(|w| m.has(w)) && !m.has("resume from ");
     // An image is made and written on its way down, and counts its time itself.
-    if kernel.iter().any(|m| gives_up(m) || m.has("hibernation") || m.has("image")) {
+    let image =
+        |m: &Message| m.has("hibernation") || m.has("Creating image") || m.has("image data");
+    if kernel.iter().any(|m| gives_up(m) || image(m)) {
         return None;
     }
     let from = FROM.iter().find_map(|w| kernel.iter().position(|m| m.has(w)))?;

@@ -1,12 +1,11 @@
 //! Devices whose access to memory an IOMMU refuses, beside the sleeps of a text: who loses its
 //! tables over a sleep, or goes on while its memory is no longer its own.
 
-use super::silent::{Place, first_near};
+use super::beside::{Beside, near_sleeps};
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Device, Finding, Level};
+use crate::finding::{Area, Device, Finding};
 use crate::message::Message;
-use crate::stage::Stages;
 use dormouse_base::say;
 
 /// What an IOMMU prints of an access that it refuses: the words, and those in front of the device.
@@ -15,10 +14,9 @@ use dormouse_base::say;
 /// amd_iommu_report_page_fault and iommu_print_event (in front of the message its device from 5.2
 /// on), 3.15 to 7.3. An SMMU of Arm prints streams, which name no device
 /// (drivers/iommu/arm/arm-smmu/arm-smmu.c:arm_smmu_context_fault).
-const SIGNS: [(&str, &str); 4] = [
+const SIGNS: [(&str, &str); 3] = [
     ("Request device [", "Request device ["),
     ("[IO_PAGE_FAULT ", "device="),
-    ("[INVALID_DEVICE_REQUEST ", "device="),
     ("Unhandled context fault: ", ""),
 ];
 
@@ -47,68 +45,45 @@ fn device(m: &Message) -> Option<Device> {
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let words = SIGNS.map(|s| s.0);
-    let said: Vec<(usize, &Message, Device)> = case
-        .messages
-        .having_any(&words)
-        .filter(|(_, m)| m.trust.is_of_a_kernel())
-        .filter_map(|(at, m)| Some((at, m, device(m)?)))
-        .collect();
-    if said.is_empty() {
-        return;
-    }
-    let stages = Stages::new(&case.messages);
-    let mut told: Vec<&Device> = Vec::new();
-    for (_, _, device) in &said {
-        if told.contains(&device) {
-            continue;
-        }
-        told.push(device);
-        let all: Vec<(usize, &Message)> =
-            said.iter().filter(|(_, _, d)| d == device).map(|(at, m, _)| (*at, *m)).collect();
-        if let Some((shown, place, before)) = first_near(case, &stages, &all)
-            && place.is_near()
-        {
-            out.push(found(device, all.len(), (shown, place, before)));
-        }
+    let said = case.messages.having_any(&words).filter(|(_, m)| m.trust.is_of_a_kernel());
+    let said = said.filter_map(|(at, m)| {
+        let Device { name, driver } = device(m)?;
+        Some((at, m, (name, driver)))
+    });
+    for ((name, driver), told) in near_sleeps(case, said.collect()) {
+        out.push(found(Device { name, driver }, &told));
     }
 }
 
-/// The finding of one device: how often, which message is told and where it stands, and whether
-/// there was one before that sleep.
-fn found(
-    device: &Device,
-    often: usize,
-    (shown, place, before): (&Message, Place, bool),
-) -> Finding {
-    let (level, sure) = match place {
-        _ if before => (Level::Note, Confidence::Certain),
-        Place::Inside(_) | Place::Entered(_) => (Level::Risk, Confidence::Certain),
-        _ => (Level::Risk, Confidence::Likely),
-    };
+/// The finding of one device.
+fn found(device: Device, told: &Beside<'_>) -> Finding {
     let who = match device.name.is_empty() {
         true => "a device that the line does not name".into(),
-        false => say::device(device),
+        false => say::device(&device),
     };
+    let often = told.all.len();
     let times = if often > 1 { format!(" {often} times") } else { String::new() };
-    let too = if before { " It did so before that sleep, too." } else { "" };
+    let (level, sure) = told.weight();
     let f = Finding::new(("dma-fault", Area::Phase, level), sure)
         .says(format!(
-            "The IOMMU refused {who} an access to memory{times}{}: \"{}\".{too}",
-            place.words(),
-            shown.text.trim()
+            "The IOMMU refused {who} an access to memory{times}{}: \"{}\".{}",
+            told.place.words(),
+            told.shown.text.trim(),
+            told.earlier()
         ))
         .because("Either the device went on with what it did before its driver was ready, or its tables are not those of before the sleep: no line says which.")
         .look("Look whether the device works afterwards; who maintains its driver wants these lines. Its name: lspci -s BUS:DEVICE.FUNCTION.")
         .times(often)
-        .of_devices((!device.name.is_empty()).then(|| device.clone()))
-        .shown_by(lines([shown]));
-    place.mark(f)
+        .of_devices((!device.name.is_empty()).then_some(device))
+        .shown_by(lines([told.shown]));
+    told.place.mark(f)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::attempt::Attempt;
+    use crate::finding::Level;
     use dormouse_base::time::Ns;
 
     /// The level and the sentence of each finding of a sleep with `before` it, and `behind` it.

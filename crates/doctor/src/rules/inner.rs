@@ -3,22 +3,7 @@
 
 use crate::message::Message;
 use crate::stack::{self, Frame};
-
-/// What buses call their callbacks by; what they call is the driver's.
-const BUSES: [&str; 12] = [
-    "pci_pm_",
-    "platform_pm_",
-    "acpi_subsys_",
-    "usb_dev_",
-    "genpd_",
-    "scsi_bus_",
-    "pm_generic_",
-    "i2c_device_pm_",
-    "mmc_bus_",
-    "amba_pm_",
-    "virtio_device_",
-    "ata_port_pm_",
-];
+use crate::stage;
 
 /// The driver's callback that returned `error` right before a line that blames a device: its line
 /// and its name. `before` ends above that line.
@@ -33,7 +18,7 @@ pub(super) fn callback(before: &[Message], error: i32) -> Option<(&Message, Fram
     };
     let near = before.iter().rev().take_while(|m| told(m).is_some());
     let all = near.filter_map(|m| Some((m, told(m)?)));
-    let of_a_driver = |f: &Frame| !BUSES.iter().any(|b| f.function.starts_with(b));
+    let of_a_driver = |f: &Frame| !stage::is_of_bus(&f.function);
     all.filter(|(_, f)| of_a_driver(f)).last()
 }
 

@@ -5,6 +5,7 @@ mod aspm;
 mod at_run_time;
 mod back;
 mod bare;
+mod beside;
 pub(crate) mod callback;
 mod capped;
 mod clock;

@@ -301,8 +301,17 @@ const PARTS: &str = "S0ix substate required IPs did not show YES";
 /// A test that quotes its end alone: which substate it missed, and what that requires and did not
 /// get. Whether it says so.
 fn missed(case: &Case, out: &mut Vec<Finding>) -> bool {
-    let verdict = case.messages.first_having(MISSED);
-    let heading = case.messages.having(PARTS).next();
+    // The script that prints it, and sentences about it, do not name a state.
+    let states = |m: &Message| {
+        let name = m.after(MISSED).and_then(|t| t.split_once("residency: ")).map(|t| t.1.trim());
+        name.is_some_and(|n| n.starts_with("S0i")) && !m.has("echo") && !m.has("\"")
+    };
+    let verdict = case.messages.having(MISSED).map(|m| m.1).find(|m| states(m));
+    let heading = case.messages.having(PARTS).find(|(at, m)| {
+        let row =
+            case.messages.get(at + 1).is_some_and(|m| m.text.trim_end().ends_with("Required"));
+        row && !m.has("echo")
+    });
     if verdict.is_none() && heading.is_none() {
         return false;
     }

@@ -163,12 +163,16 @@ const SIGNS: [Sign; 16] = [
     sign("failed to set APST feature (", "", "did not take its table of power states (APST)"),
 ];
 
-/// Whether the exception at `at` is of a link on which something was plugged or woke: the message
-/// below it says what the host saw.
+/// Whether the exception at `at` is of a link on which something was plugged or woke: the next
+/// message of that port says what the host saw.
 fn changes_link(case: &Case, at: usize) -> bool {
-    let below = case.messages.get(at + 1);
-    case.messages[at].has("exception Emask 0x")
-        && below.is_some_and(|m| m.has("connection status changed") || m.has("PHY RDY changed"))
+    const NEXT: usize = 6;
+    let m = &case.messages[at];
+    let port = m.text.split(['.', ':']).next().unwrap_or_default();
+    let mut below = case.messages[at + 1..].iter().take(NEXT);
+    let own = below.find(|m| m.text.strip_prefix(port).is_some_and(|r| r.starts_with([':', '.'])));
+    m.has("exception Emask 0x")
+        && own.is_some_and(|m| m.has("connection status changed") || m.has("PHY RDY changed"))
 }
 
 const STARTS: &str = " whilst initialising ";
@@ -362,6 +366,7 @@ mod tests {
         }
         let both = [
             (106_000, "ata9: exception Emask 0x10 SAct 0x0 SErr 0x4050000 action 0xe frozen"),
+            (106_000, "usb 7-1: new high-speed USB device number 7 using xhci_hcd"),
             (106_000, "ata9: irq_stat 0x00400040, connection status changed"),
         ];
         assert!(slept(&both).is_empty());

@@ -7,6 +7,7 @@ use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
 use dormouse_base::say;
+use std::collections::BTreeMap;
 
 const SAID: &str = "PCI PM: Suspend power state: ";
 
@@ -14,18 +15,15 @@ const SAID: &str = "PCI PM: Suspend power state: ";
 const NAMED: usize = 6;
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let mut awake: Vec<(Device, &Message)> = Vec::new();
+    let mut of: BTreeMap<String, (Device, &Message)> = BTreeMap::new();
     for (_, m) in case.messages.having(SAID).filter(|(_, m)| m.trust.is_of_a_kernel()) {
         let device = owner(&m.text);
-        let state = m.after(SAID).map_or("", str::trim);
-        let known = awake.iter().position(|(d, _)| d.name == device.name);
-        match known {
-            // Another sleep of the text took it down.
-            Some(at) if state != "D0" => drop(awake.remove(at)),
-            None if state == "D0" && !device.name.is_empty() => awake.push((device, m)),
-            _ => {}
+        if m.after(SAID).map(str::trim) == Some("D0") && !device.name.is_empty() {
+            of.entry(device.name.clone()).or_insert((device, m));
         }
     }
+    let mut awake: Vec<(Device, &Message)> = of.into_values().collect();
+    awake.sort_by_key(|a| a.1.line);
     if awake.is_empty() {
         return;
     }
@@ -65,10 +63,12 @@ mod tests {
             panic!()
         };
         assert_eq!(*said, "The sleep left in D0: 0000:0b:00.0 (elm), 0000:00:1c.7 (pcieport).");
+        // That another sleep took it down does not undo it.
         let again = [
             "elm 0000:0b:00.0: PCI PM: Suspend power state: D0",
             "elm 0000:0b:00.0: PCI PM: Suspend power state: D3cold",
         ];
-        assert!(told(&again).is_empty());
+        assert_eq!(told(&again), ["The sleep left in D0: 0000:0b:00.0 (elm)."]);
+        assert!(told(&again[1..]).is_empty());
     }
 }

@@ -1,13 +1,12 @@
 //! Interrupts that nobody takes, which the kernel switches off, beside the sleeps of a text
 //! (kernel/irq/spurious.c:__report_bad_irq and note_interrupt, 3.15 to 7.3).
 
+use super::beside::near_sleeps;
 use super::irq::digits;
-use super::silent::{Place, first_near};
 use crate::case::Case;
 use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Finding};
 use crate::message::Message;
-use crate::stage::Stages;
 
 const UNHEARD: &str = ": nobody cared";
 const OFF: &str = "Disabling IRQ #";
@@ -37,60 +36,35 @@ fn handlers<'a>(behind: &'a [Message], of: &str) -> Vec<(&'a str, &'a Message)> 
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<(usize, &Message, &str)> = case
-        .messages
-        .having_any(&[UNHEARD, OFF])
-        .filter(|(_, m)| m.trust.is_of_a_kernel())
-        .filter_map(|(at, m)| Some((at, m, number(m)?)))
-        .collect();
-    if said.is_empty() {
-        return;
-    }
-    let stages = Stages::new(&case.messages);
-    let mut told: Vec<&str> = Vec::new();
-    for &(_, _, irq) in &said {
-        if told.contains(&irq) {
-            continue;
-        }
-        told.push(irq);
-        let all: Vec<(usize, &Message)> =
-            said.iter().filter(|s| s.2 == irq).map(|s| (s.0, s.1)).collect();
-        let Some((shown, place, before)) = first_near(case, &stages, &all) else { continue };
-        if !place.is_near() {
-            continue;
-        }
-        let at = all.iter().find(|a| a.1.line == shown.line).map_or(0, |a| a.0);
-        let handlers = handlers(&case.messages[at + 1..], irq);
-        let off = all.iter().map(|a| a.1).find(|m| m.has(OFF));
-        let (level, sure) = match place {
-            _ if before => (Level::Note, Confidence::Certain),
-            Place::Inside(_) | Place::Entered(_) => (Level::Risk, Confidence::Certain),
-            _ => (Level::Risk, Confidence::Likely),
-        };
-        let whose = match &handlers[..] {
+    let said = case.messages.having_any(&[UNHEARD, OFF]);
+    let said = said.filter(|(_, m)| m.trust.is_of_a_kernel());
+    let said = said.filter_map(|(at, m)| Some((at, m, number(m)?))).collect();
+    for (irq, told) in near_sleeps(case, said) {
+        let handlers = handlers(&case.messages[told.at + 1..], irq);
+        let off = told.all.iter().map(|a| a.1).find(|m| m.has(OFF));
+        let names: Vec<&str> = handlers.iter().map(|h| h.0).collect();
+        let whose = match &names[..] {
             [] => String::new(),
-            [one] => format!(" Its handler is {}.", one.0),
-            several => {
-                let names: Vec<&str> = several.iter().map(|h| h.0).collect();
-                format!(
-                    " Its handlers are {}: one of them did not know its device.",
-                    names.join(", ")
-                )
-            }
+            [one] => format!(" Its handler is {one}."),
+            several => format!(" Its handlers are {}.", several.join(", ")),
         };
         let what = match off {
-            Some(_) => "and the kernel switched it off: what uses it does not work, or is slow",
-            None => "which the kernel then switches off",
+            Some(_) => ", and the kernel switched it off: what uses it does not work, or is slow",
+            None => "",
         };
-        let too = if before { " It was so before that sleep, too." } else { "" };
+        let (level, sure) = told.weight();
         let f = Finding::new(("irq-unheard", Area::Phase, level), sure)
-            .says(format!("Nobody took interrupt {irq}{}, {what}.{too}{whose}", place.words()))
+            .says(format!(
+                "Nobody took interrupt {irq}{}{what}.{}{whose}",
+                told.place.words(),
+                told.earlier()
+            ))
             .because("Whose it was no line says: a device that was awake before its driver, or one without a driver on the same line.")
             .look("Look in /proc/interrupts who is on that line, and whether each works afterwards.")
             .shown_by(lines(
-                [shown].into_iter().chain(handlers.iter().map(|h| h.1)).chain(off),
+                [told.shown].into_iter().chain(handlers.iter().map(|h| h.1)).chain(off),
             ));
-        out.push(place.mark(f));
+        out.push(told.place.mark(f));
     }
 }
 
@@ -98,6 +72,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 mod tests {
     use super::*;
     use crate::attempt::Attempt;
+    use crate::finding::Level;
     use dormouse_base::time::Ns;
 
     /// The level and the sentence of each finding of a sleep, and `behind` it.
@@ -127,14 +102,11 @@ mod tests {
         ];
         let [(level, said)] = &told(&log)[..] else { panic!() };
         assert_eq!(*level, Level::Risk);
-        let all = [
-            "interrupt 61, 1.0 s after the resume",
-            "switched it off",
-            "elm_irq [elm], oak_isr: one",
-        ];
+        let all =
+            ["interrupt 61, 1.0 s after the resume", "switched it off", "elm_irq [elm], oak_isr."];
         assert!(all.iter().all(|w| said.contains(w)), "{said}");
         let [(_, said)] = &told(&[(103_000, cared)])[..] else { panic!() };
-        assert!(said.contains("then switches off") && !said.contains("handler"), "{said}");
+        assert!(!said.contains("switche") && !said.contains("handler"), "{said}");
         assert_eq!(told(&[(103_000, "Disabling IRQ #7")]).len(), 1);
         assert!(told(&[(900_000, cared)]).is_empty());
         assert!(told(&[(103_000, "elm 7: nobody cared")]).is_empty());
