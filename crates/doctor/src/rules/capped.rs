@@ -64,11 +64,9 @@ fn tables(case: &Case) -> Vec<Clocks> {
         if let Some(cpu) = after("analyzing CPU ") {
             let cpu = format!("CPU {}", cpu.trim_end_matches(':'));
             // Of a CPU that is shown once more the last table counts.
-            match out.iter().position(|c| c.cpu == cpu).filter(|_| out.len() <= FEW) {
-                Some(at) => {
-                    out.remove(at);
-                }
-                None => {}
+            let known = out.iter().take(FEW).position(|c| c.cpu == cpu);
+            if let Some(at) = known {
+                out.remove(at);
             }
             out.push(Clocks::of(&cpu));
             continue;
