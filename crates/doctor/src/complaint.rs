@@ -553,7 +553,11 @@ pub(crate) fn complains(lower: &str) -> bool {
     // A command is called so, too.
     let plain = without_code(lower);
     let long = plain.split([',', ';']).any(|clause| slowness::is_told(&self::words(clause)));
-    let late = |clause: &str| has(clause, LATE) && !slowness::was_once(&self::words(clause));
+    let late = |clause: &str| {
+        let words = self::words(clause);
+        let other = slowness::was_once(&words) || slowness::is_bounded_or_elsewhere(&words);
+        has(clause, LATE) && !other
+    };
     let late = named && (long || lower.split([',', ';']).any(late));
     // Hot or loud, though it sleeps.
     let awake = sleeps
@@ -574,6 +578,20 @@ pub(crate) fn complains(lower: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{clauses, complains, tells_of_the_end};
+
+    #[test]
+    fn what_sleeps_inside_of_the_machine_and_what_is_bounded_is_no_complaint() {
+        for said in [
+            "a woken task is delayed until its next slice",
+            "waking my children takes 40 minutes",
+            "waking my children takes a minute",
+            "the wait for a resume takes a minute at most",
+            "runtime suspend of the panel takes ages",
+        ] {
+            assert!(!complains(said), "{said}");
+        }
+        assert!(complains("resume takes a minute"));
+    }
 
     #[test]
     fn a_version_is_no_end_of_a_clause() {

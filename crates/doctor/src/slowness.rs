@@ -47,9 +47,107 @@ pub(crate) fn is_of_sleep(w: &str) -> bool {
         .any(|s| w.starts_with(s))
 }
 
+/// What sleeps and wakes inside of a machine that runs on: the scheduler's things, and people.
+const OTHERS: [&str; 34] = [
+    "task",
+    "tasks",
+    "thread",
+    "threads",
+    "kthread",
+    "kthreads",
+    "process",
+    "processes",
+    "cpu",
+    "cpus",
+    "core",
+    "cores",
+    "worker",
+    "workers",
+    "waiter",
+    "waiters",
+    "queue",
+    "queues",
+    "timer",
+    "timers",
+    "call",
+    "calls",
+    "function",
+    "lock",
+    "mutex",
+    "kid",
+    "kids",
+    "child",
+    "children",
+    "wife",
+    "husband",
+    "people",
+    "baby",
+    "thread's",
+];
+/// What says of a resume that it is of one device while the machine runs.
+const AT_RUN_TIME: [&str; 5] = ["runtime", "auto", "autosuspend", "rpm", "selective"];
+/// What may stand between a word of a sleep and what sleeps: "waking up the worker threads".
+const BETWEEN: usize = 3;
+
+/// Whether the word at a place is of a sleep of the machine.
+fn is_of_machine(words: &[&str], at: usize) -> bool {
+    // "Wakeup latency of tasks", "the sleeping thread"; behind "after" another thing begins.
+    let ends = |w: &&&str| !SLOW.contains(w) && !IS.contains(w) && !JOINS.contains(w);
+    let mut next = words[at + 1..].iter().take(BETWEEN).take_while(ends);
+    let before = at.checked_sub(1).is_some_and(|b| OTHERS.contains(&words[b]));
+    let others = before || next.any(|w| OTHERS.contains(w));
+    let run_time = words[at.saturating_sub(2)..at].iter().any(|w| AT_RUN_TIME.contains(w))
+        || words[at].starts_with("autosus");
+    is_of_sleep(words[at]) && !others && !run_time
+}
+
+/// Behind such a word stands what a sleep does not take.
+const JOINS: [&str; 11] =
+    ["after", "until", "because", "as", "while", "and", "when", "takes", "took", "needs", "on"];
+
+/// Whether a word of a part of a clause is of a sleep of the machine.
+fn names_it(words: &[&str], mut part: std::ops::Range<usize>) -> bool {
+    part.any(|at| is_of_machine(words, at))
+}
+
 /// Whether the words of a clause, in small letters, say so.
 pub(crate) fn is_told(words: &[&str]) -> bool {
     takes_long(words) || is_slow(words) || is_waited_for(words)
+}
+
+/// Whether the words of a clause bound a time from above, or are of no sleep of the machine.
+pub(crate) fn is_bounded_or_elsewhere(words: &[&str]) -> bool {
+    let sleeps = words.iter().any(|w| is_of_sleep(w));
+    is_bounded(words) || sleeps && !names_it(words, 0..words.len())
+}
+
+/// "At most", "not more than a minute".
+fn is_bounded(words: &[&str]) -> bool {
+    words.windows(2).any(|w| matches!(w, ["at", "most"] | ["at", "worst"] | ["no" | "not", "more"]))
+}
+
+/// Whether a time of a second or more stands among words.
+fn has_seconds(words: &[&str]) -> bool {
+    let unit = |u: &str| {
+        u.starts_with("second")
+            || u.starts_with("minute")
+            || matches!(u, "s" | "sec" | "secs" | "min" | "mins")
+    };
+    let number = |w: &str| w.parse::<u32>().is_ok_and(|n| n > 0);
+    let glued = |w: &str| {
+        let digits = w.bytes().take_while(u8::is_ascii_digit).count();
+        number(&w[..digits]) && unit(&w[digits..])
+    };
+    let is_many = |w: &str| matches!(w, "seconds" | "minutes");
+    let named =
+        |w: &str| number(w) || matches!(w, "a" | "one" | "two" | "few" | "several" | "many");
+    // `0.4 s` comes here as three words.
+    let whole = |at: usize| at == 0 || words[at - 1] != "0";
+    let counts = |(at, w): (usize, &&str)| {
+        let told = named(w) && words.get(at + 1).is_some_and(|u| unit(u));
+        whole(at) && (glued(w) || told) || at > 0 && !number(words[at - 1]) && is_many(w)
+    };
+    words.iter().enumerate().any(counts)
 }
 
 /// Whether what stands at a place is denied, or was so once.
@@ -75,12 +173,15 @@ fn is_slow(words: &[&str]) -> bool {
     const BEHIND: usize = 5;
     const BEFORE: usize = 8;
     words.iter().enumerate().filter(|(_, w)| SLOW.contains(w)).any(|(at, _)| {
-        let next = words[at + 1..].iter().take(BEHIND).find(|w| !LITTLE.contains(w));
+        let behind = at + 1..words.len().min(at + 1 + BEHIND);
+        let next = behind.clone().find(|n| !LITTLE.contains(&words[*n]));
         let from = at.saturating_sub(BEFORE);
-        let subject = words[from..at].iter().rposition(|w| is_of_sleep(w));
-        let is = |n: usize| words[from + n..at].iter().any(|w| IS.contains(w));
-        let told = next.is_some_and(|w| is_of_sleep(w)) || subject.is_some_and(is);
-        told && !is_undone(words, at)
+        let subject = (from..at).rev().find(|n| is_of_sleep(words[*n]));
+        let is = |n: usize| is_of_machine(words, n) && words[n..at].iter().any(|w| IS.contains(w));
+        let told = next.is_some_and(|n| is_of_machine(words, n)) || subject.is_some_and(is);
+        // What is delayed for as long as nobody notices is not slow.
+        let counted = words[at] != "delayed" || has_seconds(&words[at..]);
+        told && counted && !is_undone(words, at)
     })
 }
 
@@ -89,8 +190,8 @@ fn is_waited_for(words: &[&str]) -> bool {
     const NEAR: usize = 5;
     words.iter().enumerate().filter(|(_, w)| WAITS.contains(w)).any(|(at, _)| {
         let long = words[at.saturating_sub(2)..at].iter().any(|w| LONG.contains(w));
-        let near = &words[at.saturating_sub(NEAR)..words.len().min(at + 1 + NEAR)];
-        long && near.iter().any(|w| is_of_sleep(w)) && !is_undone(words, at)
+        let near = at.saturating_sub(NEAR)..words.len().min(at + 1 + NEAR);
+        long && names_it(words, near) && !is_bounded(words) && !is_undone(words, at)
     })
 }
 
@@ -160,11 +261,12 @@ fn takes_long(words: &[&str]) -> bool {
         let about = words[at + 1..].iter().take(4).take_while(|w| ABOUT.contains(w)).count();
         let from = at + 1 + about;
         let Some(long) = words.get(from..).and_then(long_time) else { return false };
-        let rest = &words[from + long..];
-        let until = rest.first().is_some_and(|w| matches!(*w, "until" | "till" | "before"));
-        let near = words[at.saturating_sub(BEFORE)..at].iter();
-        let next = rest.iter().take(if until { UNTIL } else { BEHIND });
-        near.chain(next).any(|w| is_of_sleep(w))
+        let behind = from + long;
+        let until = words.get(behind).is_some_and(|w| matches!(*w, "until" | "till" | "before"));
+        let far = if until { UNTIL } else { BEHIND };
+        let near = names_it(words, at.saturating_sub(BEFORE)..at)
+            || names_it(words, behind..words.len().min(behind + far));
+        near && !is_bounded(words)
     })
 }
 
@@ -190,6 +292,9 @@ mod tests {
             "waking the tablet is really sluggish since the update",
             "resuming has become awfully slow",
             "the laptop is laggy after resume",
+            "resume is delayed by 20 seconds",
+            "resume is delayed by a few seconds",
+            "waking the laptop takes 40 seconds",
         ] {
             assert!(complains(said), "{said}");
         }
@@ -209,6 +314,18 @@ mod tests {
             "the disk is slow",
             "the copy takes 40 seconds and then i send it to sleep",
             "there is no noticeable delay on wake",
+            "a woken task is delayed until its next slice",
+            "waking a kthread is slow here",
+            "the sleeping worker is slow to get its cpu",
+            "runtime resume of the panel is delayed by 9 us",
+            "runtime resume is slow",
+            "waking my children takes 40 minutes",
+            "resume takes a minute at most",
+            "resume is delayed by 12 us",
+            "resume is delayed by 0 4 s",
+            "resume is delayed by 0 4 seconds",
+            "a thread wakeup is slow",
+            "the wakeup of a thread takes 10 seconds",
         ] {
             assert!(!complains(said), "{said}");
         }

@@ -24,6 +24,7 @@ pub(crate) mod drawn;
 mod drive;
 pub(crate) mod ended;
 mod event;
+mod fall;
 pub(crate) mod freezer;
 mod gpe;
 mod grid;

@@ -11,6 +11,9 @@ const SHOWN: usize = 6;
 /// So many of those have a time that is no whole millisecond: who makes up a log, or counts
 /// each from its first line, writes round ones.
 const EXACT: usize = 4;
+/// So many runs of a text are held against each other. Who pastes a log pastes it once or twice;
+/// pairs of runs grow by the square.
+const RUNS: usize = 32;
 
 /// A line with a time of the kernel's own clock.
 struct Line<'a> {
@@ -57,14 +60,21 @@ pub(super) fn pasted(bytes: &[u8]) -> Vec<u64> {
             _ => runs.push((part, vec![line])),
         }
     }
+    // A log that stands the newest line first has a run a line: those are too short to show it.
+    runs.retain(|(_, run)| run.len() >= SHOWN);
+    runs.truncate(RUNS);
     let mut out = Vec::new();
-    for second in 1..runs.len() {
-        for first in 0..second {
-            let ((of, earlier), (part, later)) = (&runs[first], &runs[second]);
-            if of == part {
-                again(earlier, later, &mut out);
-            }
+    for (first, (of, earlier)) in runs.iter().enumerate() {
+        let mut later = runs[first + 1..].iter().filter(|(part, _)| of == part).peekable();
+        if later.peek().is_none() {
+            continue;
         }
+        let mut at: HashMap<Ns, Vec<&Line<'_>>> = HashMap::new();
+        for line in earlier {
+            at.entry(line.time).or_default().push(line);
+        }
+        at.values_mut().for_each(|all| all.sort_by_key(|l| l.text));
+        later.for_each(|(_, later)| again(earlier, &at, later, &mut out));
     }
     out.sort_unstable();
     out.dedup();
@@ -74,16 +84,26 @@ pub(super) fn pasted(bytes: &[u8]) -> Vec<u64> {
 /// Lines change places by so much.
 const BACK: Ns = Ns(1_000_000_000);
 
+/// So many neighbours of a line, by its text, are held against it: the first lines of a boot all
+/// have one stamp.
+const BESIDE: usize = 8;
+
 /// The lines of the shorter of two runs that the longer one has, if it has nearly all of those
 /// that it could.
-fn again(earlier: &[Line<'_>], later: &[Line<'_>], out: &mut Vec<u64>) {
-    let mut at: HashMap<Ns, Vec<&Line<'_>>> = HashMap::new();
-    for line in earlier {
-        at.entry(line.time).or_default().push(line);
-    }
-    let had = |l: &&Line<'_>| at.get(&l.time).and_then(|all| all.iter().find(|e| e.is(l)));
+fn again(
+    earlier: &[Line<'_>],
+    at: &HashMap<Ns, Vec<&Line<'_>>>,
+    later: &[Line<'_>],
+    out: &mut Vec<u64>,
+) {
+    let had = |l: &&Line<'_>| {
+        let all = at.get(&l.time)?;
+        let (below, from) = all.split_at(all.partition_point(|e| e.text < l.text));
+        let near = from.iter().take(BESIDE).chain(below.iter().rev().take(BESIDE));
+        near.copied().find(|e| e.is(l))
+    };
     let both: Vec<(&Line<'_>, &Line<'_>)> =
-        later.iter().filter_map(|l| Some((*had(&l)?, l))).collect();
+        later.iter().filter_map(|l| Some((had(&l)?, l))).collect();
     let exact = both.iter().filter(|b| b.0.time.0 % 1_000_000 != 0).count();
     if both.len() < SHOWN || exact < EXACT {
         return;
@@ -142,6 +162,23 @@ mod tests {
         let broken = log(&raw, 0).replace(" devices complete", "\ndevices complete");
         let text = format!("{}\nagain\n\n{broken}", log(&raw, 0));
         assert_eq!(pasted(text.as_bytes()).len(), 7, "{text}");
+    }
+
+    #[test]
+    fn a_log_that_stands_the_newest_line_first_costs_no_pair_a_line() {
+        let at = |n: usize| format!("[{:>6}.{:06}] oak: step {n}\n", 90_000 - 3 * n, 417 + n);
+        let turned: String = (0..20_000).map(at).collect();
+        // Pairs of runs would take minutes here.
+        let begun = std::time::Instant::now();
+        assert!(pasted(turned.as_bytes()).is_empty());
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        // A log that is shown twice behind such a one is seen still.
+        let text = format!("{turned}\n{}\nagain\n\n{}", log(&raw, 0), log(&raw, 0));
+        assert_eq!(pasted(text.as_bytes()).len(), 7);
+        let many: String = (0..4_000).map(|n| format!("[    7.000000] oak: step {n}\n")).collect();
+        let begun = std::time::Instant::now();
+        assert!(pasted(many.repeat(2).as_bytes()).is_empty());
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
     #[test]

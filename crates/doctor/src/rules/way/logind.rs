@@ -171,15 +171,18 @@ fn asked(steps: &[Step]) -> Option<Finding> {
 /// over.
 fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     let pairs = steps.windows(2).enumerate();
+    // What is asked next ends no night: of it nobody knows whether the sleep before it came to be.
     let slept = |w: &[Step]| {
         let (a, b) = (&w[0], &w[1]);
-        let woken = matches!(b.kind, Kind::Opened | Kind::Ended | Kind::Asked);
+        let woken = matches!(b.kind, Kind::Opened | Kind::Ended);
         a.kind == Kind::Asked && woken && a.run == b.run && b.ms - a.ms >= NIGHT
     };
     let nights: Vec<(usize, &Step, &Step)> =
         pairs.filter(|(_, w)| slept(w)).map(|(i, w)| (i, &w[0], &w[1])).collect();
     let ends = |at: usize, a: &Step| {
-        let mut rest = steps[at + 1..].iter().take_while(|s| s.run == a.run);
+        // The end behind another request is of that one.
+        let own = |s: &&Step| s.run == a.run && s.kind != Kind::Asked;
+        let mut rest = steps[at + 1..].iter().take_while(own);
         rest.find(|s| s.kind == Kind::Ended)
     };
     let nights: Vec<_> =
@@ -214,7 +217,7 @@ fn slept(steps: &[Step], out: &mut Vec<Finding>) {
     let by = before.clone().find(|s| !because(Some(s)).is_empty());
     let asked = match (at(a), because(by)) {
         (time, by) if !(time.is_empty() && by.is_empty()) => {
-            let back = if b.kind == Kind::Asked { String::new() } else { at(b) };
+            let back = at(b);
             let back = if back.is_empty() { back } else { format!(", and it was back{back}") };
             format!(" It was asked for{time}{by}{back}.")
         }
@@ -319,6 +322,22 @@ mod tests {
         let mut out = vec![Finding::new(refused, Confidence::Likely)];
         judge(&case, &mut out);
         assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn the_end_of_another_request_ends_no_night() {
+        let asks = |ms: i64| (ms, "systemd-logind[7]: Suspending...", Kind::Asked);
+        let over = |ms: i64| (ms, "systemd-logind[7]: Operation 'sleep' finished.", Kind::Ended);
+        let open = |ms: i64| (ms, "systemd-logind[7]: Lid opened.", Kind::Opened);
+        for lines in [
+            vec![SHUT_AT_NINE, asks(32_400_000), asks(37_000_000), over(37_003_000)],
+            vec![asks(32_400_000), open(33_000_000), asks(37_000_000), over(37_003_000)],
+        ] {
+            let all = told(&lines);
+            assert!(all.iter().all(|f| f.id != "way-slept"), "{all:#?}");
+        }
+        let all = told(&[asks(32_400_000), open(33_000_000), over(33_003_000)]);
+        assert_eq!(all[0].id, "way-slept", "{all:#?}");
     }
 
     #[test]
