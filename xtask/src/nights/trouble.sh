@@ -69,23 +69,23 @@ for name in $TROUBLES; do
     clock) fresh; asleep 60 5; date -s "@$(($(date +%s) - 86400))" >/dev/null; hooks >/dev/null; slept ;;
     link)
         fresh
-        mv $db /root/kept.db
+        mv $db /srv/kept.db
         echo mine >/srv/victim
         ln -s /srv/victim $db
         slept
         echo "victim $(cat /srv/victim)"
-        mv /root/kept.db $db
+        mv /srv/kept.db $db
         say link-mended; look
         ;;
     folder-link)
         fresh
-        mv $folder /root/kept
+        mv $folder /srv/kept
         mkdir -m 755 /srv/victims
         ln -s /srv/victims $folder
         slept
         echo "victim $(stat -c %a /srv/victims) $(ls -A /srv/victims | wc -l)"
         rm $folder
-        mv /root/kept $folder
+        mv /srv/kept $folder
         say folder-link-mended; look
         ;;
     two)
