@@ -4,8 +4,7 @@
 
 use crate::case::Case;
 use crate::message::{Message, Trust};
-use crate::slowness;
-pub(crate) use crate::slowness::is_of_sleep;
+use crate::slowness::{self, is_of_sleep};
 use crate::tongue::{self, has};
 
 /// What sleeps and wakes a machine.

@@ -42,7 +42,7 @@ pub struct Message {
 /// How a kernel begins to tell of its crash: lib/bug.c, kernel/panic.c, the faults of
 /// arch/x86, arch/arm and arch/arm64, asynchronous errors of arm64
 /// (arch/arm64/kernel/traps.c:do_serror; `Bad mode` before 5.12).
-pub(crate) const CRASHES: [&str; 11] = [
+pub const CRASHES: [&str; 11] = [
     "Oops: ",
     "BUG: unable to handle",
     "BUG: kernel NULL pointer",

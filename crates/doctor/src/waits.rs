@@ -342,6 +342,11 @@ fn announced(text: &str) -> Option<Cause> {
     is.then(|| cause(text)).flatten()
 }
 
+/// The device that a message speaks of, and the time that it counts.
+pub(crate) fn counts(text: &Words) -> Option<(Device, Ns)> {
+    counted(text).and_then(|time| Some((speaker(text)?, time)))
+}
+
 /// The device that a message says begins with what takes time: a disk that stops.
 pub(crate) fn begun(text: &Words) -> Option<Device> {
     announced(text).and_then(|_| speaker(text))

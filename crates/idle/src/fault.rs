@@ -224,7 +224,7 @@ fn polls(s: &Section) -> Option<Finding> {
 
 /// Two dumps of which one lists states that the other does not: other settings, another kernel
 /// or another machine.
-fn listed(before: &Snapshot, after: &Snapshot) -> Option<Finding> {
+pub fn listed(before: &Snapshot, after: &Snapshot) -> Option<Finding> {
     let words = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
         say::names(&names)

@@ -61,3 +61,25 @@ pub(super) fn near_sleeps<'a, K: Ord>(
     });
     told.take(MOST).collect()
 }
+
+/// The level and the sentence of each finding of `judge` in a log with `before` a sleep of two
+/// seconds, which begins at 100 s, and `behind` it.
+#[cfg(test)]
+pub(super) fn told(
+    judge: impl Fn(&Case, &mut Vec<crate::finding::Finding>),
+    before: &[&str],
+    behind: &[(i64, &str)],
+) -> Vec<(Level, String)> {
+    use crate::attempt::Attempt;
+    use dormouse_base::time::Ns;
+    let before: Vec<(i64, &str)> = before.iter().map(|l| (10, *l)).collect();
+    let sleep = [(100_000, "PM: suspend entry (deep)"), (102_000, "PM: suspend exit")];
+    let log = [&before[..], &sleep, behind].concat();
+    let first = before.len();
+    let exit = Some(Ns::from_ms(102_000));
+    let attempt = Attempt { first, end: first + 2, closed: true, exit, ..Attempt::default() };
+    let case = Case { attempts: vec![attempt], ..Case::of_log(&log) };
+    let mut out = Vec::new();
+    judge(&case, &mut out);
+    out.into_iter().map(|f| (f.level, f.sentence)).collect()
+}

@@ -4,23 +4,28 @@ use super::pause::SLOW;
 use crate::case::Case;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::waits::{self, Wait};
+use crate::message::Trust;
+use crate::waits;
 use dormouse_base::say;
 
+/// Words of messages that count a wait. Who says that he is ready is told by another rule.
+const COUNTS: [&str; 3] = [" ms delay", " took ", " waited "];
+
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
-    let line = |at: usize| case.messages.get(at).map_or(0, |m| m.line);
-    let closed = case.attempts.iter().filter(|a| !a.inside && a.end > a.first);
-    let ranges: Vec<(u64, u64)> = closed.map(|a| (line(a.first), line(a.end - 1))).collect();
-    let all = waits::waits(case, &ranges).into_iter().flatten();
-    let longest = all.filter(|w| w.counted && w.time.0 >= SLOW).max_by_key(|w| w.time);
-    let Some(Wait { device, time, line, text, .. }) = longest else { return };
-    let known = |f: &Finding| f.about.devices.iter().any(|d| d.name == device.name);
-    let Some(shown) = case.messages.iter().find(|m| m.line == line) else { return };
-    if out.iter().any(known) {
+    let all = case.messages.having_any(&COUNTS).filter(|(_, m)| m.trust == Trust::Logged);
+    let all = all.filter_map(|(at, m)| {
+        let (device, time) = waits::counts(&m.text).filter(|c| c.1.0 >= SLOW)?;
+        let begun = &case.messages
+            [case.attempts.iter().find(|a| !a.inside && (a.first..a.end).contains(&at))?.first];
+        // No wait is longer than the sleep that it is in has run.
+        let ran = begun.time.zip(m.time).is_none_or(|(a, b)| time <= b.since(a) + waits::LEAST);
+        ran.then_some((time, device, m, begun.line))
+    });
+    let Some((time, device, m, begun)) = all.max_by_key(|w| w.0) else { return };
+    if out.iter().any(|f| f.about.devices.iter().any(|d| d.name == device.name)) {
         return;
     }
     // Which way it went, lines of whoever keeps whole seconds do not prove.
-    let begun = ranges.iter().rfind(|r| r.0 <= line).map_or(0, |r| r.0);
     out.push(
         Finding::new(("device-delay", Area::Phase, Level::Slow), Confidence::Certain)
             .says(format!(
@@ -28,12 +33,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
                 say::device(&device),
                 say::span(time),
                 begun,
-                text.trim()
+                m.text.trim()
             ))
             .look("Its line says what it waited for. Whether that wait has a limit, or can be left out, its driver's parameters tell: modinfo -p DRIVER.")
             .of_devices([device])
             .costs(time)
-            .shown_by(lines([shown])),
+            .shown_by(lines([m])),
     );
 }
 

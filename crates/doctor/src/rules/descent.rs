@@ -2,24 +2,20 @@
 //! clock. A way down that was given up is told in [`super::pause`].
 
 use super::abort::gives_up;
-use super::pause::SLOW;
+use super::pause::{JUMP, SLOW, by_own_clock, down};
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::evidence::lines;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Finding, Level};
 use crate::message::Message;
-use crate::stage::{self, passed};
+use crate::stage;
 use crate::waits;
-use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
-/// More than that is another log.
-const JUMP: Ns = Ns(200_000_000_000);
-
-/// From these lines on devices go down (kernel/power/suspend.c:suspend_devices_and_enter,
-/// kernel/printk/printk.c:console_suspend_all; the freezer before them counts its time itself).
-const FROM: [&str; 2] = ["Suspending console(s)", "Freezing remaining freezable tasks"];
+/// From this line on devices go down (kernel/printk/printk.c:console_suspend_all); with
+/// no_console_suspend the last one of the freezer stands before them, which counts its time itself.
+const CONSOLE: &str = "Suspending console(s)";
+const FREEZER: &str = "Freezing remaining freezable tasks";
 
 /// Lines that no kernel prints before its devices are down (drivers/acpi/sleep.c, drivers/acpi/ec.c:
 /// acpi_ec_suspend_noirq, kernel/cpu.c:freeze_secondary_cpus, kernel/power/suspend.c:s2idle_loop,
@@ -33,31 +29,33 @@ const DOWN: [&str; 6] = [
     "noirq suspend of devices complete",
 ];
 
-/// The longest time between two lines of devices on the way down of `a`.
-fn longest<'a>(case: &'a Case, a: &Attempt) -> Option<(Ns, &'a Message, &'a Message)> {
-    let own = |m: &&Message| m.trust.is_of_a_kernel() && m.time.is_some_and(|t| t <= Ns::CALENDAR);
-    let kernel: Vec<&Message> = case.of(a).iter().filter(own).collect();
+/// The longest time between two lines of devices on the way down of `a`, and whether their stamps
+/// are of whole seconds.
+fn longest<'a>(case: &'a Case, a: &Attempt) -> Option<((Ns, bool), [&'a Message; 2])> {
+    let kernel: Vec<&Message> = case.of(a).iter().filter(|m| m.trust.is_of_a_kernel()).collect();
     // `resume from suspend-to-idle` comes behind the sleep.
-    let down = |m: &Message| DOWN.iter().any(|w| m.has(w)) && !m.has("resume from ");
+    let is_down = |m: &Message| DOWN.iter().any(|w| m.has(w)) && !m.has("resume from ");
     // An image is made and written on its way down, and counts its time itself.
     let image =
         |m: &Message| m.has("hibernation") || m.has("Creating image") || m.has("image data");
     if kernel.iter().any(|m| gives_up(m) || image(m)) {
         return None;
     }
-    let from = FROM.iter().find_map(|w| kernel.iter().position(|m| m.has(w)))?;
-    let end = from + kernel[from..].iter().position(|m| down(m))?;
-    let pairs = kernel[from..=end].windows(2);
-    let gaps = pairs.filter_map(|p| Some((passed(p[0], p[1])?, p[0], p[1])));
-    // A phase says itself how long it was, and other rules judge that.
-    let told = |m: &Message| stage::phase_took(m).is_some();
-    let slow = |g: &(Ns, &Message, &Message)| (Ns(SLOW)..JUMP).contains(&g.0) && !told(g.2);
+    let console = kernel.iter().position(|m| m.has(CONSOLE));
+    let from = console.or_else(|| kernel.iter().rposition(|m| m.has(FREEZER)))?;
+    let end = from + kernel[from..].iter().position(|m| is_down(m))?;
+    let pairs = kernel[from..=end].windows(2).map(|p| [p[0], p[1]]);
+    let gaps = pairs.filter_map(|[a, b]| Some((by_own_clock(case, a, b)?, [a, b])));
+    // Old kernels put what freezing took into the line that begins it, and a phase says itself how
+    // long it was.
+    let told = |[a, b]: [&Message; 2]| a.has("(elapsed ") || stage::phase_took(b).is_some();
+    let slow = |g: &((Ns, bool), [&Message; 2])| (SLOW..JUMP).contains(&g.0.0.0) && !told(g.1);
     gaps.filter(slow).max_by_key(|g| g.0)
 }
 
 pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = case.attempts.iter().filter(|a| !a.inside && !a.failed);
-    let Some((gap, a, b)) = all.filter_map(|a| longest(case, a)).max_by_key(|g| g.0) else {
+    let Some((gap, [a, b])) = all.filter_map(|a| longest(case, a)).max_by_key(|g| g.0) else {
         return;
     };
     let knows = |f: &Finding| {
@@ -69,26 +67,13 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     let (late, begun) = (waits::late(&b.text), waits::begun(&a.text));
     let who = match (&late, &begun) {
-        (Some(d), _) => format!("The line at its end says who was waited for: {}.", say::device(d)),
-        (None, Some(d)) => format!("The last line before is of {}.", say::device(d)),
-        (None, None) => String::from("No line says which device that was."),
+        (Some(d), _) => {
+            format!(" The line at its end says who was waited for: {}.", say::device(d))
+        }
+        (None, Some(d)) => format!(" The last line before is of {}.", say::device(d)),
+        (None, None) => String::from(" No line says which device that was."),
     };
-    let device = late.or(begun);
-    out.push(
-        Finding::new(("phase-pause", Area::Phase, Level::Slow), Confidence::Certain)
-            .says(format!(
-                "{} pass on the way down between \"{}\" and \"{}\". {who}",
-                say::span(gap),
-                a.text.trim(),
-                b.text.trim()
-            ))
-            .look("Boot with initcall_debug and no_console_suspend, or record with dormouse record: then each callback has its time.")
-            .of_devices(device)
-            .when(Some(Direction::Suspend), None)
-            .at("suspend")
-            .costs(gap)
-            .shown_by(lines([a, b])),
-    );
+    out.push(down(gap, [a, b], &who, late.or(begun)).look("Boot with initcall_debug and no_console_suspend, or record with dormouse record: then each callback has its time."));
 }
 
 #[cfg(test)]
@@ -160,6 +145,13 @@ mod tests {
                 EXIT,
             ],
             vec![ENTRY, CONSOLE, (8_900, "PM: suspend exit")],
+            vec![
+                ENTRY,
+                (1_050, "Freezing remaining freezable tasks ... (elapsed 6.900 seconds) done."),
+                (8_000, "elm 0000:0b:00.0: quiet"),
+                DOWN,
+                EXIT,
+            ],
             vec![
                 ENTRY,
                 CONSOLE,

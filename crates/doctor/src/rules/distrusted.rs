@@ -39,8 +39,8 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let built = why(shown).is_some_and(|w| w.contains("halts in idle"));
     let level = if near && !built { Level::Risk } else { Level::Note };
     let at = if near { place.words() } else { String::new() };
-    let behind = case.messages.iter().filter(|m| m.line > shown.line);
-    let now = behind.filter(|m| m.trust.is_of_a_kernel()).find(|m| m.has(SWITCHED));
+    let mut behind = case.messages.having(SWITCHED).map(|(_, m)| m);
+    let now = behind.find(|m| m.line > shown.line && m.trust.is_of_a_kernel());
     let next = now.and_then(|m| m.after(SWITCHED)).map_or("", str::trim);
     let then = match next {
         "" => String::new(),
@@ -48,7 +48,7 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let f = Finding::new(("clock-distrusted", Area::Clock, level), Confidence::Certain)
         .says(format!(
-            "The kernel stopped to trust the clock {}{at}: \"{}\".{then}",
+            "The kernel no longer trusts the clock {}{at}: \"{}\".{then}",
             clock(shown),
             why(shown).unwrap_or_default()
         ))
@@ -60,22 +60,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::beside;
     use super::*;
-    use crate::attempt::Attempt;
-    use dormouse_base::time::Ns;
 
     fn told(before: &[&str], behind: &[&str]) -> Vec<(Level, String)> {
-        let before: Vec<(i64, &str)> = before.iter().map(|l| (10, *l)).collect();
         let behind: Vec<(i64, &str)> = behind.iter().map(|l| (103_000, *l)).collect();
-        let sleep = [(100_000, "PM: suspend entry (deep)"), (102_000, "PM: suspend exit")];
-        let log = [&before[..], &sleep, &behind].concat();
-        let first = before.len();
-        let exit = Some(Ns::from_ms(102_000));
-        let attempt = Attempt { first, end: first + 2, closed: true, exit, ..Attempt::default() };
-        let case = Case { attempts: vec![attempt], ..Case::of_log(&log) };
-        let mut out = Vec::new();
-        judge(&case, &mut out);
-        out.into_iter().map(|f| (f.level, f.sentence)).collect()
+        beside::told(judge, before, &behind)
     }
 
     #[test]

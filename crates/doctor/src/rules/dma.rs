@@ -81,23 +81,12 @@ fn found(device: Device, told: &Beside<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::beside;
     use super::*;
-    use crate::attempt::Attempt;
     use crate::finding::Level;
-    use dormouse_base::time::Ns;
 
-    /// The level and the sentence of each finding of a sleep with `before` it, and `behind` it.
     fn told(before: &[&str], behind: &[(i64, &str)]) -> Vec<(Level, String)> {
-        let before: Vec<(i64, &str)> = before.iter().map(|l| (10, *l)).collect();
-        let sleep = [(100_000, "PM: suspend entry (deep)"), (102_000, "PM: suspend exit")];
-        let log = [&before[..], &sleep, behind].concat();
-        let first = before.len();
-        let exit = Some(Ns::from_ms(102_000));
-        let attempt = Attempt { first, end: first + 2, closed: true, exit, ..Attempt::default() };
-        let case = Case { attempts: vec![attempt], ..Case::of_log(&log) };
-        let mut out = Vec::new();
-        judge(&case, &mut out);
-        out.into_iter().map(|f| (f.level, f.sentence)).collect()
+        beside::told(judge, before, behind)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::attempt::Attempt;
 use crate::case::Case;
-use crate::complaint::{complains, is_calmed, is_of_sleep, praises};
+use crate::complaint::{complains, is_calmed, praises};
 use crate::earlier;
 use crate::evidence::lines;
 use crate::finding::{Area, Confidence, Finding, Level};
@@ -12,6 +12,7 @@ use crate::message::{Message, Trust};
 use crate::rules::hung::{Reached, calls_up, of_the_kernel};
 use crate::rules::night::{turns, woke};
 use crate::rules::reset;
+use crate::slowness::is_of_sleep;
 use crate::stage;
 use crate::way::{Kind, Step};
 use dormouse_base::phase::Direction;

@@ -17,7 +17,7 @@ use dormouse_base::time::Ns;
 /// A wait from here on is slow.
 pub(super) const SLOW: i64 = 2_000_000_000;
 /// More than that is a clock that was moved, or another log.
-const JUMP: i64 = 200_000_000_000;
+pub(super) const JUMP: i64 = 200_000_000_000;
 /// A callback from here on.
 const CALLBACK: i64 = 100_000_000;
 /// A callback of a sleep whose head is cut off: of a whole one a longer phase is no fault.
@@ -119,29 +119,37 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(knows) {
         return;
     }
-    let (about, sure) = match b.time {
-        Some(_) => ("", Confidence::Certain),
-        None => ("About ", Confidence::Likely),
-    };
     let device = waits::late(&b.text);
     let who = device.as_ref().map_or(String::new(), |d| {
         format!(" The line at its end says who was waited for: {}.", say::device(d))
     });
-    out.push(
-        Finding::new(("phase-pause", Area::Phase, Level::Slow), sure)
-            .says(format!(
-                "{about}{} pass on the way down between \"{}\" and \"{}\".{who}",
-                say::span(gap),
-                a.text.trim(),
-                b.text.trim()
-            ))
-            .look("The device that the line at its end speaks of, or what runs before it, kept the machine waiting: boot with initcall_debug, or record with dormouse record.")
-            .of_devices(device)
-            .when(Some(Direction::Suspend), None)
-            .at("suspend")
-            .costs(gap)
-            .shown_by(lines([a, b])),
-    );
+    out.push(down((gap, b.time.is_none()), [a, b], &who, device).look("The device that the line at its end speaks of, or what runs before it, kept the machine waiting: boot with initcall_debug, or record with dormouse record."));
+}
+
+/// The finding of a time between two lines on a way down, by stamps that may be of whole seconds;
+/// `who` says what is known of it.
+pub(super) fn down(
+    (gap, coarse): (Ns, bool),
+    [a, b]: [&Message; 2],
+    who: &str,
+    device: Option<Device>,
+) -> Finding {
+    let (about, sure) = match coarse {
+        false => ("", Confidence::Certain),
+        true => ("About ", Confidence::Likely),
+    };
+    Finding::new(("phase-pause", Area::Phase, Level::Slow), sure)
+        .says(format!(
+            "{about}{} pass on the way down between \"{}\" and \"{}\".{who}",
+            say::span(gap),
+            a.text.trim(),
+            b.text.trim()
+        ))
+        .of_devices(device)
+        .when(Some(Direction::Suspend), None)
+        .at("suspend")
+        .costs(gap)
+        .shown_by(lines([a, b]))
 }
 
 /// Stamps of whole seconds, of which two show a wait as much too short or too long: from here on
@@ -150,7 +158,7 @@ const COARSE: i64 = 3_000_000_000;
 
 /// How two lines of a kernel tell a time by its own clock, which stands still in a sleep: in
 /// full, or by the whole seconds of `dmesg -T`, which then are told to be that.
-fn by_own_clock(case: &Case, a: &Message, b: &Message) -> Option<(Ns, bool)> {
+pub(super) fn by_own_clock(case: &Case, a: &Message, b: &Message) -> Option<(Ns, bool)> {
     let own = |m: &Message| match m.time {
         Some(t) => t <= Ns::CALENDAR,
         None => case.dated.binary_search(&m.line).is_ok(),

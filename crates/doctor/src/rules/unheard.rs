@@ -70,21 +70,12 @@ pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::beside;
     use super::*;
-    use crate::attempt::Attempt;
     use crate::finding::Level;
-    use dormouse_base::time::Ns;
 
-    /// The level and the sentence of each finding of a sleep, and `behind` it.
     fn told(behind: &[(i64, &str)]) -> Vec<(Level, String)> {
-        let sleep = [(100_000, "PM: suspend entry (deep)"), (102_000, "PM: suspend exit")];
-        let log = [&sleep[..], behind].concat();
-        let exit = Some(Ns::from_ms(102_000));
-        let attempt = Attempt { end: 2, closed: true, exit, ..Attempt::default() };
-        let case = Case { attempts: vec![attempt], ..Case::of_log(&log) };
-        let mut out = Vec::new();
-        judge(&case, &mut out);
-        out.into_iter().map(|f| (f.level, f.sentence)).collect()
+        beside::told(judge, &[], behind)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::state::Log;
 use dormouse_base::cycle::{Complaint, Cycle};
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
+use dormouse_doctor::message::CRASHES;
 
 /// So many messages of failures are kept of a cycle.
 const COMPLAINTS: usize = 32;
@@ -15,24 +16,10 @@ const COMPLAINTS: usize = 32;
 /// A log ends with a line if nothing comes so long behind it.
 const SOON: Ns = Ns::from_ms(1_000);
 
-/// A kernel that may not go on says one of these: lib/bug.c, kernel/panic.c, the faults of
-/// arch/x86, arch/arm and arch/arm64, kernel/watchdog.c, kernel/rcu/tree_stall.h,
-/// kernel/hung_task.c, 6.12.
-const CRASHES: [&[u8]; 13] = [
-    b"Oops",
-    b"BUG: unable to handle",
-    b"BUG: kernel NULL pointer",
-    b"Unable to handle kernel",
-    b"Kernel panic",
-    b"Internal error: ",
-    b"general protection fault",
-    b"kernel BUG at ",
-    b"SError Interrupt",
-    b"soft lockup",
-    b"hard LOCKUP",
-    b"detected stall",
-    b" blocked for more than ",
-];
+/// So does a kernel that may not go on, as one that crashed: kernel/watchdog.c,
+/// kernel/rcu/tree_stall.h, kernel/hung_task.c, 6.12.
+const STALLS: [&str; 4] =
+    ["soft lockup", "hard LOCKUP", "detected stall", " blocked for more than "];
 
 impl Log<'_> {
     /// Keeps a message that tells of a failure: why a callback does not end, or returns
@@ -42,7 +29,8 @@ impl Log<'_> {
         if r.time.is_none() || self.t.open_serial() == 0 {
             return;
         }
-        let (crash, fails) = (CRASHES.iter().any(|w| r.has(w)), WORDS.iter().any(|w| r.has(w)));
+        let crash = CRASHES.iter().chain(&STALLS).any(|w| r.has(w.as_bytes()));
+        let fails = WORDS.iter().any(|w| r.has(w));
         let crashed = self.c.died.is_some_and(|d| d.1);
         // What says that it is of the way up ends no way down.
         let up = [&b"resume"[..], b"restore", b"thaw"].iter().any(|w| r.has(w));

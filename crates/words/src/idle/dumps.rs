@@ -4,8 +4,8 @@ use super::numbers::percent;
 use super::wrapped::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
-use dormouse_base::say;
 use dormouse_idle::doubt::Doubt;
+use dormouse_idle::fault::listed;
 use dormouse_idle::section::{Section, of_snapshot, totals};
 use dormouse_idle::snapshot::{NotAPair, Snapshot};
 use std::fmt::Write as _;
@@ -67,36 +67,23 @@ pub(super) fn list(snapshots: &[Snapshot]) -> String {
 
 /// Why two dumps have no difference, if both count, and which states only one of them lists.
 pub(super) fn apart(before: &Snapshot, after: &Snapshot) -> Option<String> {
-    let listed = lists(before, after);
+    let told = listed(before, after).map(|f| wrap(&safe(&f.sentence)));
     let why = match after.since(before) {
         Ok(_) => {
             "counters of the second are smaller, so it is the earlier one, or of another boot or machine"
         }
         Err(NotAPair::Driver(..)) => "they name different drivers",
         Err(NotAPair::NoCommonCpu) => "no CPU is in both",
-        Err(NotAPair::Table(_)) if listed.is_none() => {
+        Err(NotAPair::Table(_)) if told.is_none() => {
             "their states have different names, so they are of two machines"
         }
         Err(NotAPair::Table(_) | NotAPair::States) => {
             "one lists states that the other does not, as of two boots or machines"
         }
-        Err(NotAPair::NoCounters) => return listed,
+        Err(NotAPair::NoCounters) => return told,
     };
     let why = wrap(&format!("No difference is made of the two dumps: {why}."));
-    Some(listed.unwrap_or_default() + &why)
-}
-
-/// Which states one of two dumps lists and the other does not: mostly the point of both.
-fn lists(before: &Snapshot, after: &Snapshot) -> Option<String> {
-    let [first, second] = before.only_in(after);
-    let one = |names: &[&str], has: &str, has_not: &str| {
-        let names: Vec<String> = names.iter().map(|n| safe(n).into_owned()).collect();
-        let is = format!("The {has} dump lists {}, the {has_not} does not.", say::names(&names));
-        (!names.is_empty()).then(|| wrap(&is))
-    };
-    let all = [one(&second, "second", "first"), one(&first, "first", "second")];
-    let all: String = all.into_iter().flatten().collect();
-    (!all.is_empty()).then_some(all)
+    Some(told.unwrap_or_default() + &why)
 }
 
 #[cfg(test)]

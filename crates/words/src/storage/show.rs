@@ -474,7 +474,7 @@ fn rests(knobs: &Knobs) -> Vec<String> {
         });
     }
     let disks = knobs.spinning.iter();
-    out.extend(disks.map(|(disk, state)| format!("{disk}: {state} (hdparm -C, smartctl -n).")));
+    out.extend(disks.map(|(disk, state)| format!("{disk}: {state}, by its own answer.")));
     // hdparm(8): levels from 1 to 127 permit that a disk spins down, others do not.
     out.extend(knobs.apm.iter().map(|(disk, level)| match level.parse::<u8>() {
         Ok(1..=127) => format!("{disk}: APM level {level}, which lets it spin down (hdparm -B)."),
